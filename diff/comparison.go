@@ -1,0 +1,55 @@
+package diff
+
+import (
+	"time"
+
+	"shadowdiff/multicast"
+)
+
+// Result is what one compared request says as a whole.
+type Result string
+
+const (
+	Agree         Result = "agree"          // neither shadow differs from the primary
+	CandidateOnly Result = "candidate_only" // x = +1
+	ControlOnly   Result = "control_only"   // x = -1
+	Both          Result = "both"           // x = 0, and at least one differs
+)
+
+// Comparison is what one exchange adds to the counts.
+type Comparison struct {
+	Time    time.Time
+	Route   string           // "GET /users/{id}"
+	Unknown multicast.Reason // why nothing is judged; all below is then zero
+
+	Result      Result
+	Raw         bool // the candidate differs at all
+	Noise       bool // the secondary differs at all
+	CandidateUp bool // the candidate's level exceeds the secondary's at some field
+	ControlUp   bool // the other way round
+	Failed      bool // exactly one shadow failed: only `transport` is judged
+	NoControl   bool // no secondary was asked
+
+	Fields  []FieldComparison // those in which something is to be counted, sorted by Field
+	Latency LatencyPair       // zero when Failed
+
+	Candidate []Difference // primary against candidate, bounded; for samples
+	Control   []Difference // primary against secondary
+	Cut       bool         // the lists above were bounded
+
+	Exchange *multicast.Exchange // for samples; not to be kept after Record returns
+}
+
+// FieldComparison is what one exchange says of one field.
+type FieldComparison struct {
+	Field           string
+	Candidate       Level // highest level among the places where the candidate differs from the primary
+	Control         Level // likewise the secondary
+	CandidatePlaces int   // places that differ
+	ControlPlaces   int
+	Drift           int8 // sign of candidate minus secondary; 0: equal or not comparable
+	Trait           int8 // sign of secondary minus primary: what instances have of their own
+}
+
+// LatencyPair is how long the two shadows took for the same request.
+type LatencyPair struct{ Candidate, Secondary time.Duration }

@@ -1,0 +1,83 @@
+package diff
+
+import "time"
+
+// Word is a verdict in one word.
+type Word string
+
+const (
+	Different  Word = "different"
+	Equivalent Word = "equivalent"
+	Undecided  Word = "undecided"
+)
+
+// Config is the `verdict:` part of the configuration.
+type Config struct {
+	Alpha       float64       `yaml:"alpha"`        // chance that a run ever confirms noise
+	Budget      float64       `yaml:"budget"`       // excess disagreement that is acceptable; a share: 0.001 for "0.1%"
+	Strict      bool          `yaml:"strict"`       // any confirmed difference is "different", however rare
+	MinCompared int64         `yaml:"min_compared"` // before "equivalent"
+	MinDuration time.Duration `yaml:"min_duration"` // before "equivalent"
+}
+
+// Verdict answers "may I ship?" for a run, or for one route of it; its JSON is that of GET /api/v1/equivalence, whose
+// `run` and `route` the caller fills in.
+type Verdict struct {
+	Route         *string        `json:"route"`
+	Compared      int64          `json:"compared"`
+	Unknown       int64          `json:"unknown"`
+	RawRate       float64        `json:"raw_rate"`
+	NoiseRate     float64        `json:"noise_rate"`
+	CandidateOnly int64          `json:"candidate_only"`
+	ControlOnly   int64          `json:"control_only"`
+	Both          int64          `json:"both"`
+	CandidateUp   int64          `json:"candidate_up"`
+	ControlUp     int64          `json:"control_up"`
+	Excess        float64        `json:"excess"`
+	ExcessBounds  [2]float64     `json:"excess_interval"`
+	Equivalence   float64        `json:"equivalence_rate"`
+	EquivBounds   [2]float64     `json:"equivalence_interval"`
+	Alpha         float64        `json:"alpha"`
+	Budget        float64        `json:"budget"`
+	Word          Word           `json:"verdict"`
+	Reasons       []string       `json:"reasons"`
+	MoreNeeded    *int64         `json:"more_needed"`
+	NotJudged     []NotJudged    `json:"not_judged"`
+	Differences   []Finding      `json:"differences"` // most evidence first; all of them: callers cut
+	Latency       LatencyFinding `json:"latency"`
+	Routes        []*Verdict     `json:"-"` // one a route, sorted by name; nil within a route's own
+}
+
+// NotJudged names a field that noise hides.
+type NotJudged struct {
+	Route     string  `json:"route"`
+	Field     string  `json:"field"`
+	NoiseRate float64 `json:"noise_rate"`
+}
+
+// Finding is one (route, field) at its gravest test that has evidence.
+type Finding struct {
+	Route         string     `json:"route"`
+	Field         string     `json:"field"`
+	Kind          Test       `json:"kind"` // marshals as its word
+	Compared      int64      `json:"compared"`
+	CandidateOnly int64      `json:"candidate_only"`
+	ControlOnly   int64      `json:"control_only"`
+	Both          int64      `json:"both"`
+	LnE           float64    `json:"ln_e"`
+	Confirmed     bool       `json:"confirmed"`
+	ConfirmedAt   *time.Time `json:"confirmed_at,omitempty"`
+	ConfirmedOn   int64      `json:"confirmed_on,omitempty"`    // requests compared on the route by then
+	MoreToConfirm int64      `json:"more_to_confirm,omitempty"` // candidate-only requests still needed, none to the control
+	ExcessBounds  [2]float64 `json:"excess_interval"`
+	Samples       []int64    `json:"samples"` // filled in by the caller
+}
+
+// LatencyFinding compares the two shadow legs.
+type LatencyFinding struct {
+	Slower    int64    `json:"candidate_slower"`
+	Faster    int64    `json:"candidate_faster"`
+	LnE       float64  `json:"ln_e"`
+	Confirmed bool     `json:"confirmed"`
+	P99Ratio  *float64 `json:"p99_ratio"` // candidate over secondary; nil without data
+}

@@ -1,0 +1,43 @@
+package normalize
+
+// Type is the JSON type of a Value.
+type Type uint8
+
+const (
+	Null Type = iota
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// String is the type's word as differences show it.
+func (t Type) String() string {
+	return [...]string{"null", "bool", "number", "string", "array", "object"}[t]
+}
+
+// Value is one JSON value of a Document after the rules have run. Its zero value is null.
+type Value struct {
+	Type Type
+
+	// Text is "true" or "false"; a number's canonical decimal form, equal exactly when the numbers are equal; or a
+	// string unescaped, injectively: lone surrogates and bad bytes never collide with anything else.
+	Text string
+
+	Items   []Value  // an array's elements, less the dropped ones
+	Members []Member // an object's members sorted by Key, one per key (the last copy), less the dropped ones
+
+	Index     int    // position in the array as sent
+	Unordered bool   // an array under a sort rule: a multiset
+	Size      int    // values in this subtree, itself included
+	Hash      uint64 // values that are Equal have equal hashes
+	Raw       []byte // the value's text as sent: for showing, never for comparing
+}
+
+// Member is one member of an object.
+type Member struct {
+	Key    string // unescaped, as Value.Text is
+	Value  Value
+	Hidden []Value // earlier copies under the same key, in the order sent
+}
