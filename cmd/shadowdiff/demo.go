@@ -1,0 +1,3 @@
+package main
+
+func runDemo(args []string, std stdio) int { return notYet("demo")(args, std) }

@@ -1,0 +1,3 @@
+package main
+
+func runDiff(args []string, std stdio) int { return notYet("diff")(args, std) }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// newFlagSet returns the flags of one command. Its Usage prints head (usage line, what the command does, examples) and
+// the flags; parse shows it on standard output for -h. A word in backquotes in a flag's text names its value.
+func newFlagSet(name, head string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.Usage = func() {
+		fmt.Fprintln(fs.Output(), strings.TrimSpace(head))
+		printFlags(fs)
+	}
+	return fs
+}
+
+// parse reads args into fs. When done is true the command has nothing more to do than to end with code: help was asked
+// for, or a flag was wrong and has been named.
+func parse(fs *flag.FlagSet, args []string, std stdio) (code int, done bool) {
+	usage := fs.Usage
+	fs.Usage = func() {}
+	err := fs.Parse(args)
+	fs.Usage = usage
+	switch {
+	case err == nil:
+		return exitOK, false
+	case errors.Is(err, flag.ErrHelp):
+		fs.SetOutput(std.out)
+		fs.Usage()
+		return exitOK, true
+	}
+	fmt.Fprintf(std.err, "shadowdiff %s: %s\n", fs.Name(), flagFault(fs, err))
+	return exitTrouble, true
+}
+
+// flagFault words what the flag package found, with the nearest right flag for one that does not exist.
+func flagFault(fs *flag.FlagSet, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err.Error()
+	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if near := nearest(name, names); near != "" {
+		return fmt.Sprintf("unknown flag -%s; did you mean -%s?", name, near)
+	}
+	return fmt.Sprintf("unknown flag -%s; `shadowdiff %s -h` lists them", name, fs.Name())
+}
+
+// printFlags prints one flag in two lines at most: its name and value, then what it does and its default.
+func printFlags(fs *flag.FlagSet) {
+	first := true
+	fs.VisitAll(func(f *flag.Flag) {
+		if first {
+			fmt.Fprint(fs.Output(), "\nFlags:\n\n")
+			first = false
+		}
+		value, text := flag.UnquoteUsage(f)
+		head := "-" + f.Name
+		if value != "" {
+			head += " " + value
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" {
+			text += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintf(fs.Output(), "  %-22s %s\n", head, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 25)))
+	})
+}
