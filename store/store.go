@@ -34,22 +34,30 @@ type Snapshot struct {
 	Time    time.Time
 	Run     Run
 	Tallies *diff.Tallies
-	Verdict *diff.Verdict // of the whole run
+	Verdict *diff.Verdict // of the whole run, with its Findings' Samples filled in
+
+	Counters multicast.Counts // the run's own: what the proxy counted while it was in force, over restarts
 }
+
+// SampleIDs returns the samples to look at first for a field of a route, the most telling first, ten at most. With an
+// empty field they are exchanges of the route in which nothing differed.
+func (s *Snapshot) SampleIDs(route, field string) []int64 { panic("store: being built") }
 
 // Filter narrows a read. The zero Filter takes everything of the current run.
 type Filter struct {
-	Route        string
-	Field        string
+	Run          int64       // 0: the current one
+	Route        string      // empty: all
+	Field        string      // one that differs on either side
 	Result       diff.Result // of the exchange
 	Since, Until time.Time
 	Limit        int    // 0: 50; at most 500
 	Cursor       string // what a page before answered as next
 }
 
-// Point is one minute of a route, or of all routes.
+// Point is one minute of a route, of all routes, or of one field; one hour when it is older than a day.
 type Point struct {
-	Minute                                time.Time
+	Minute                                time.Time     // its beginning
+	Span                                  time.Duration // a minute, or an hour
 	Compared, Unknown, Failed, Raw, Noise int64
 	diff.Counts
 }
@@ -70,6 +78,18 @@ type Sample struct {
 	Control    []diff.Difference
 	Redactions int // places that were replaced
 }
+
+// Activity is one thing that somebody changed.
+type Activity struct {
+	ID     int64
+	Time   time.Time
+	Actor  string // who, as far as it is known: "api", "start", an address
+	Action string // a word: "shadowing", "run"
+	Detail string // for people: "switched off", "sample 1% (was 5%)"
+}
+
+// ErrCursor is what Samples answers to a cursor that no page before has given out.
+var ErrCursor = errors.New("unknown cursor")
 
 // ErrNotFound is what reads of one thing answer when there is no such thing.
 var ErrNotFound = errors.New("not found")
@@ -108,6 +128,16 @@ func (db *DB) Sample(ctx context.Context, id int64) (*Sample, error)    { panic(
 func (db *DB) Setting(ctx context.Context, key string) (string, error)  { panic("store: being built") }
 func (db *DB) SaveSetting(ctx context.Context, key, value string) error { panic("store: being built") }
 func (db *DB) Health() Health                                           { panic("store: being built") }
+
+// Activity lists what was changed, newest first; limit 0 means 50, at most 500.
+func (db *DB) Activity(ctx context.Context, limit int) ([]Activity, error) {
+	panic("store: being built")
+}
+
+// LogActivity adds one entry, at the present time.
+func (db *DB) LogActivity(ctx context.Context, actor, action, detail string) error {
+	panic("store: being built")
+}
 
 // Samples lists stored exchanges, newest first, without bodies; next is empty on the last page.
 func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next string, err error) {
