@@ -1,4 +1,100 @@
 package diff
 
-// Sketch is a mergeable sketch of durations with a relative error of 1 %. The zero Sketch is empty.
-type Sketch struct{}
+import (
+	"fmt"
+	"time"
+
+	"github.com/DataDog/sketches-go/ddsketch"
+	"github.com/DataDog/sketches-go/ddsketch/mapping"
+	"github.com/DataDog/sketches-go/ddsketch/store"
+)
+
+const (
+	sketchError = 0.01 // relative error of a quantile
+	sketchBins  = 1024 // 8 KiB at most: from 5 s down to a few nanoseconds before the lowest bins collapse
+)
+
+// Sketch holds a distribution of durations from which quantiles are read with a relative error of 1 %. It takes 8 KiB at
+// most, merges without loss, and the zero Sketch is empty. A Sketch that was assigned shares its bins with the
+// original: use Clone before adding to either. Reading is safe for concurrent use, adding is not.
+//
+// Source: Masson, Rim and Lee, "DDSketch: a fast and fully-mergeable quantile sketch" (VLDB 2019, arXiv 1908.10693).
+type Sketch struct{ dd *ddsketch.DDSketch }
+
+// Add counts one duration; below zero counts as zero.
+func (s *Sketch) Add(d time.Duration) {
+	s.need()
+	_ = s.dd.Add(float64(max(d, 0))) // every duration is within what the sketch can index
+}
+
+// Count is how many durations were added.
+func (s *Sketch) Count() int64 {
+	if s.dd == nil {
+		return 0
+	}
+	return int64(s.dd.GetCount())
+}
+
+// Quantile returns the duration below which the share q of all lies, and false when nothing was added or q is not
+// within 0 and 1.
+func (s *Sketch) Quantile(q float64) (time.Duration, bool) {
+	if s.dd == nil {
+		return 0, false
+	}
+	v, err := s.dd.GetValueAtQuantile(q)
+	if err != nil {
+		return 0, false
+	}
+	return time.Duration(v), true
+}
+
+// Merge adds everything that o holds; o stays as it is.
+func (s *Sketch) Merge(o *Sketch) {
+	if o.dd == nil {
+		return
+	}
+	s.need()
+	_ = s.dd.MergeWith(o.dd) // all sketches have the one mapping
+}
+
+// Clone returns a copy that shares nothing with s.
+func (s *Sketch) Clone() Sketch {
+	if s.dd == nil {
+		return Sketch{}
+	}
+	return Sketch{s.dd.Copy()}
+}
+
+// MarshalBinary writes the sketch in DDSketch's own encoding; an empty sketch is no bytes.
+func (s *Sketch) MarshalBinary() ([]byte, error) {
+	var b []byte
+	if s.dd != nil && !s.dd.IsEmpty() {
+		s.dd.Encode(&b, false)
+	}
+	return b, nil
+}
+
+// UnmarshalBinary replaces the sketch by the one that MarshalBinary wrote.
+func (s *Sketch) UnmarshalBinary(b []byte) error {
+	s.dd = nil
+	if len(b) == 0 {
+		return nil
+	}
+	n := newSketch()
+	if err := n.DecodeAndMergeWith(b); err != nil {
+		return fmt.Errorf("decode sketch: %w", err)
+	}
+	s.dd = n
+	return nil
+}
+
+func (s *Sketch) need() {
+	if s.dd == nil {
+		s.dd = newSketch()
+	}
+}
+
+func newSketch() *ddsketch.DDSketch {
+	m, _ := mapping.NewLogarithmicMapping(sketchError) // fails only for an error outside 0 and 1
+	return ddsketch.NewDDSketch(m, store.NewCollapsingLowestDenseStore(sketchBins), store.NewCollapsingLowestDenseStore(1))
+}

@@ -1,6 +1,9 @@
 package diff
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Test is one hypothesis about a field. A level's test counts the requests that differ at this level or above.
 type Test uint8
@@ -18,6 +21,20 @@ const (
 // String is the test's word in the API, where it stands as a difference's kind.
 func (t Test) String() string {
 	return [...]string{"value", "format", "type", "presence", "extent", "drift"}[t]
+}
+
+// MarshalText writes the test's word.
+func (t Test) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads the test's word.
+func (t *Test) UnmarshalText(b []byte) error {
+	for u := range tests {
+		if u.String() == string(b) {
+			*t = u
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown test %q", b)
 }
 
 // Counts are the discordant pairs of one test and those that differ on both sides. For extent CandidateOnly and
@@ -42,6 +59,14 @@ type Confirmation struct {
 	Alpha    float64 // the run's α then
 }
 
+// Confirmed is one confirmation and what it is of. For latency Field is "latency" and Test is TestDrift; its Route is
+// empty when it is that of all routes together.
+type Confirmed struct {
+	Route, Field string
+	Test         Test
+	Confirmation
+}
+
 // FieldTally is everything one run has counted for one field of one route.
 type FieldTally struct {
 	Route, Field string
@@ -59,6 +84,7 @@ type RouteTally struct {
 	Unknown     map[string]int64 // by reason
 	Failed      int64            // compared, but exactly one shadow failed
 	Results     Counts           // whole requests
+	Order       int              // j of the whole requests: a route's result is a hypothesis too; 0: none yet
 	Raw, Noise  int64
 	CandidateUp int64
 	ControlUp   int64
@@ -85,3 +111,22 @@ type Tallies struct {
 	Routes []*RouteTally // sorted by Route
 	Fields []*FieldTally // sorted by Route, then Field
 }
+
+// Other is the route, or the field, under which everything beyond the caps is counted.
+const Other = "(other)"
+
+// Tally accumulates one run's counts. It is not safe for concurrent use; what Cut returns is.
+type Tally struct{}
+
+// NewTally continues from the counts that a former Tally has handed out; nil begins at nothing.
+func NewTally(from *Tallies) *Tally { panic("diff: being built") }
+
+// Add counts one comparison.
+func (t *Tally) Add(c *Comparison) { panic("diff: being built") }
+
+// Confirm marks what Judge has confirmed; what is confirmed already stays as it was.
+func (t *Tally) Confirm(list []Confirmed) { panic("diff: being built") }
+
+// Cut returns all counts as they stand, and of these the ones that changed since the last Cut. Neither changes
+// afterwards.
+func (t *Tally) Cut() (all, changed *Tallies) { panic("diff: being built") }

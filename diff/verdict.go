@@ -11,15 +11,6 @@ const (
 	Undecided  Word = "undecided"
 )
 
-// Config is the `verdict:` part of the configuration.
-type Config struct {
-	Alpha       float64       `yaml:"alpha"`        // chance that a run ever confirms noise
-	Budget      float64       `yaml:"budget"`       // excess disagreement that is acceptable; a share: 0.001 for "0.1%"
-	Strict      bool          `yaml:"strict"`       // any confirmed difference is "different", however rare
-	MinCompared int64         `yaml:"min_compared"` // before "equivalent"
-	MinDuration time.Duration `yaml:"min_duration"` // before "equivalent"
-}
-
 // Verdict answers "may I ship?" for a run, or for one route of it; its JSON is that of GET /api/v1/equivalence, whose
 // `run` and `route` the caller fills in.
 type Verdict struct {
@@ -48,10 +39,12 @@ type Verdict struct {
 	Routes        []*Verdict     `json:"-"` // one a route, sorted by name; nil within a route's own
 }
 
-// NotJudged names a field that noise hides.
+// NotJudged names what the verdict cannot see: a field whose value noise hides, or with an empty Field a route with too
+// few requests to confirm even a difference in each of them.
 type NotJudged struct {
 	Route     string  `json:"route"`
 	Field     string  `json:"field"`
+	Compared  int64   `json:"compared"`
 	NoiseRate float64 `json:"noise_rate"`
 }
 
