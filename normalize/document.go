@@ -47,4 +47,5 @@ type Body struct {
 	Changed bool              // a rule changed it: digest headers follow its verdict
 	Ignored int               // values that drop rules took away
 	Note    string            // what a person should know, e.g. "not decoded: gzip: unexpected EOF"
+	Refused bool              // the memory budget was spent before the body was read: the exchange cannot be judged
 }
