@@ -1,0 +1,88 @@
+package multicast
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// target is where one role listens: scheme, host and base path.
+type target struct {
+	scheme string // http or https
+	host   string // with the port, if it was given
+	base   string // without the last slash
+	h2c    bool   // HTTP/2 without TLS and without asking first
+}
+
+// parseTarget reads a role's address. The scheme h2c stands for HTTP/2 with prior knowledge over plain TCP.
+func parseTarget(address string) (target, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Hostname() == "" {
+		return target{}, fmt.Errorf("must be a URL such as http://127.0.0.1:9001, is %q", address)
+	}
+	t := target{scheme: strings.ToLower(u.Scheme), host: u.Host, base: strings.TrimSuffix(u.EscapedPath(), "/")}
+	switch {
+	case t.scheme == "h2c":
+		t.scheme, t.h2c = "http", true
+	case t.scheme != "http" && t.scheme != "https":
+		return target{}, fmt.Errorf("must begin with http:// or https://, is %q", address)
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return target{}, fmt.Errorf("must have no user, query or fragment: scheme, host, port and a base path only")
+	}
+	return t, nil
+}
+
+func (t target) port() string {
+	if _, port, err := net.SplitHostPort(t.host); err == nil {
+		return port
+	}
+	if t.scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// url is where the role gets what in asks for, its path and query byte for byte. A path that begins with two slashes is
+// the exception: net/url writes the raw form only where it is a valid one.
+func (t target) url(in *http.Request) *url.URL {
+	u := &url.URL{Scheme: t.scheme, Host: t.host, RawQuery: in.URL.RawQuery, ForceQuery: in.URL.ForceQuery}
+	path := rawPath(in)
+	if path != "*" {
+		path = t.base + path
+	}
+	if strings.HasPrefix(path, "//") {
+		u.Path, u.RawPath = in.URL.Path, in.URL.RawPath
+	} else {
+		u.Opaque = path
+	}
+	return u
+}
+
+// rawPath is the path as the client sent it.
+func rawPath(in *http.Request) string {
+	if in.RequestURI == "*" {
+		return "*"
+	}
+	path, _, _ := strings.Cut(in.RequestURI, "?")
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	if path = in.URL.EscapedPath(); path == "" { // the absolute form, http://host?query
+		return "/"
+	}
+	return path
+}
+
+// rawTarget is the path and query as the client sent them.
+func rawTarget(in *http.Request) string {
+	if strings.HasPrefix(in.RequestURI, "/") || in.RequestURI == "*" {
+		return in.RequestURI
+	}
+	if in.URL.RawQuery != "" || in.URL.ForceQuery {
+		return rawPath(in) + "?" + in.URL.RawQuery
+	}
+	return rawPath(in)
+}

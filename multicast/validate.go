@@ -1,0 +1,271 @@
+package multicast
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Validate returns every fault at once, in the order of the keys. Each message begins with the key, as in
+// "shadow.timeout: must be above 0, is -1s" or "routes[2].match: …".
+func (c *Config) Validate() []error {
+	var f faults
+	c.validateAddresses(&f)
+	c.validateSampling(&f)
+	f.below("upstream.dial_timeout", c.Upstream.DialTimeout)
+	f.negative("upstream.head_timeout", c.Upstream.HeadTimeout)
+	f.below("upstream.idle_timeout", c.Upstream.IdleTimeout)
+	f.tls("upstream.tls", c.Upstream.TLS)
+	f.below("server.read_header_timeout", c.Server.ReadHeaderTimeout)
+	f.below("server.idle_timeout", c.Server.IdleTimeout)
+	if c.Server.MaxHeader < 4*KiB || c.Server.MaxHeader > GiB {
+		f.add("server.max_header", "must be from 4KiB to 1GiB, is %s", c.Server.MaxHeader)
+	}
+	f.negative("server.drain", c.Server.Drain)
+	for i, peer := range c.TrustedProxies {
+		if _, err := parseNetwork(peer); err != nil {
+			f.add(fmt.Sprintf("trusted_proxies[%d]", i), "must be an address or a network such as 10.0.0.0/8, is %q", peer)
+		}
+	}
+	if c.RouteHeader != "" && !token(c.RouteHeader) {
+		f.add("route_header", "must be the name of a header, is %q", c.RouteHeader)
+	}
+	c.Shadow.validate(&f)
+	for i := range c.Routes {
+		c.Routes[i].validate(&f, fmt.Sprintf("routes[%d]", i))
+	}
+	return f
+}
+
+func (c *Config) validateAddresses(f *faults) {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		f.add("listen", "must be an address such as :8880 or 127.0.0.1:8880, is %q", c.Listen)
+	}
+	if c.Primary == "" {
+		f.add("primary", "is required, such as http://127.0.0.1:9001")
+	}
+	for _, role := range []struct{ key, address string }{
+		{"primary", c.Primary}, {"secondary", c.Secondary}, {"candidate", c.Candidate},
+	} {
+		if role.address == "" {
+			continue
+		}
+		if _, err := parseTarget(role.address); err != nil {
+			f.add(role.key, "%v", err)
+		}
+	}
+	if t, err := parseTarget(c.Primary); err == nil && ownAddress(c.Listen, t) {
+		f.add("primary", "must not be the address listened on (%s): every request would come back", c.Listen)
+	}
+}
+
+func (c *Config) validateSampling(f *faults) {
+	if c.Sample > Whole {
+		f.add("sample", "must be at most 100%%, is %s", c.Sample)
+	}
+	if _, err := parseSampleKey(c.SampleBy); err != nil {
+		f.add("sample_by", "%v", err)
+	}
+	f.methods("methods", c.Methods)
+	if c.Dispatch != DispatchHead && c.Dispatch != DispatchStart {
+		f.add("dispatch", "must be head or start, is %q", c.Dispatch)
+	}
+}
+
+func (c *ShadowConfig) validate(f *faults) {
+	f.below("shadow.timeout", c.Timeout)
+	if c.Concurrency < 1 {
+		f.add("shadow.concurrency", "must be above 0, is %d", c.Concurrency)
+	}
+	if c.Queue < 0 {
+		f.add("shadow.queue", "must be 0 or more, is %d", c.Queue)
+	}
+	if c.MaxRequestBody < 0 {
+		f.add("shadow.max_request_body", "must be 0 or more, is %s", c.MaxRequestBody)
+	}
+	if c.MaxResponseBody < 1 || c.MaxResponseBody > GiB {
+		f.add("shadow.max_response_body", "must be from 1B to 1GiB, is %s", c.MaxResponseBody)
+	}
+	if c.Memory < 1*MiB {
+		f.add("shadow.memory", "must be 1MiB or more, is %s", c.Memory)
+	}
+	f.host("shadow.host", c.Host)
+	f.headers("shadow", c.SetHeaders, c.RemoveHeaders)
+	c.Candidate.validate(f, "shadow.candidate")
+	c.Secondary.validate(f, "shadow.secondary")
+}
+
+func (c *RoleConfig) validate(f *faults, key string) {
+	if c.Timeout != nil {
+		f.below(key+".timeout", *c.Timeout)
+	}
+	if c.Concurrency != nil && *c.Concurrency < 1 {
+		f.add(key+".concurrency", "must be above 0, is %d", *c.Concurrency)
+	}
+	if c.Host != nil {
+		f.host(key+".host", *c.Host)
+	}
+	f.headers(key, c.SetHeaders, c.RemoveHeaders)
+	f.tls(key+".tls", c.TLS)
+}
+
+func (c *RouteConfig) validate(f *faults, key string) {
+	if _, err := parsePattern(c.Match); err != nil {
+		f.add(key+".match", "%v", err)
+	}
+	if c.Sample != nil && *c.Sample > Whole {
+		f.add(key+".sample", "must be at most 100%%, is %s", *c.Sample)
+	}
+	if c.Methods != nil {
+		f.methods(key+".methods", c.Methods)
+	}
+	if c.Timeout != nil {
+		f.below(key+".timeout", *c.Timeout)
+	}
+	if c.MaxRequestBody != nil && *c.MaxRequestBody < 0 {
+		f.add(key+".max_request_body", "must be 0 or more, is %s", *c.MaxRequestBody)
+	}
+	if c.MaxResponseBody != nil && (*c.MaxResponseBody < 1 || *c.MaxResponseBody > GiB) {
+		f.add(key+".max_response_body", "must be from 1B to 1GiB, is %s", *c.MaxResponseBody)
+	}
+}
+
+// faults gathers messages that begin with their key.
+type faults []error
+
+func (f *faults) add(key, format string, args ...any) {
+	*f = append(*f, fmt.Errorf(key+": "+format, args...))
+}
+
+func (f *faults) below(key string, d time.Duration) {
+	if d <= 0 {
+		f.add(key, "must be above 0, is %s", d)
+	}
+}
+
+func (f *faults) negative(key string, d time.Duration) {
+	if d < 0 {
+		f.add(key, "must be 0 or more, is %s", d)
+	}
+}
+
+func (f *faults) methods(key string, methods []string) {
+	for i, m := range methods {
+		if !token(m) || m != strings.ToUpper(m) {
+			f.add(fmt.Sprintf("%s[%d]", key, i), "must be a method in capitals such as GET, is %q", m)
+		} else if m == "CONNECT" {
+			f.add(fmt.Sprintf("%s[%d]", key, i), "CONNECT cannot be shadowed")
+		}
+	}
+}
+
+func (f *faults) host(key, host string) {
+	if host == "" || strings.ContainsAny(host, " \t\r\n/\\@") {
+		f.add(key, "must be keep, target or a host, is %q", host)
+	}
+}
+
+// headers checks what is set and removed on the copies. What frames a message, marks it or has a key of its own is not
+// free.
+func (f *faults) headers(key string, set map[string]string, remove []string) {
+	reserved := []string{
+		"connection", "content-length", "transfer-encoding", "trailer", "te", "upgrade", "host", "expect",
+		"x-shadow-request", "x-shadow-id",
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		switch value := set[name]; {
+		case !token(name):
+			f.add(key+".set_headers", "must have names of headers, has %q", name)
+		case strings.EqualFold(name, "host"):
+			f.add(key+".set_headers."+name, "is set with %s.host", key)
+		case slices.Contains(reserved, strings.ToLower(name)):
+			f.add(key+".set_headers."+name, "cannot be set: the proxy needs it")
+		case strings.ContainsAny(value, "\r\n\x00"):
+			f.add(key+".set_headers."+name, "must be one line")
+		}
+	}
+	for i, name := range remove {
+		if !token(name) || slices.Contains(reserved, strings.ToLower(name)) {
+			f.add(fmt.Sprintf("%s.remove_headers[%d]", key, i), "must be the name of a header that is free to remove, is %q", name)
+		}
+	}
+}
+
+func (f *faults) tls(key string, c TLSConfig) {
+	if (c.Cert == "") != (c.Key == "") {
+		f.add(key+"."+cmp.Or(map[bool]string{true: "cert", false: "key"}[c.Cert == ""]), "is required: cert and key go together")
+		return
+	}
+	if _, err := c.load(); err != nil {
+		f.add(key, "%v", err)
+	}
+}
+
+// token reports whether s can be a method or the name of a header (RFC 9110, section 5.6.2).
+func token(s string) bool {
+	for _, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func parseNetwork(text string) (netip.Prefix, error) {
+	if strings.Contains(text, "/") {
+		prefix, err := netip.ParsePrefix(text)
+		return prefix.Masked(), err
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
+}
+
+// ownAddress reports whether a request to the target would arrive at the listener: the same port, at an address that is
+// this machine's. Names but localhost are not looked up; the shadow mark ends what that misses.
+func ownAddress(listen string, t target) bool {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" || port != t.port() {
+		return false
+	}
+	u := url.URL{Host: t.host}
+	name := u.Hostname()
+	if strings.EqualFold(name, host) {
+		return true
+	}
+	if strings.EqualFold(name, "localhost") {
+		name = "127.0.0.1"
+	}
+	addr, err := netip.ParseAddr(name)
+	if err != nil {
+		return false
+	}
+	everywhere := host == "" || host == "0.0.0.0" || host == "::"
+	if addr.IsUnspecified() {
+		addr = netip.MustParseAddr("127.0.0.1")
+	}
+	if addr.IsLoopback() {
+		return everywhere || strings.EqualFold(host, "localhost") || host == addr.String()
+	}
+	return everywhere && localAddress(addr)
+}
+
+func localAddress(addr netip.Addr) bool {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		prefix, err := netip.ParsePrefix(a.String())
+		return err == nil && prefix.Addr() == addr
+	})
+}
