@@ -45,6 +45,14 @@ type Difference struct {
 	Note         string  `json:"note,omitempty"` // "paired by position: …", "duplicate key" …
 }
 
-// Excerpt is one side's value as a JSON text of bounded size: a body's value as sent, or a JSON string for a header,
-// text or bytes. Empty where the side has none (it is then left out of JSON as null).
+// Excerpt is one side's value as a JSON text of bounded size: a body's value with long strings, arrays and objects cut
+// (each cut says so), or a JSON string for a header, text or bytes. Empty where the side has none; it is null in JSON.
 type Excerpt string
+
+// MarshalJSON writes the text as it is.
+func (e Excerpt) MarshalJSON() ([]byte, error) {
+	if e == "" {
+		return []byte("null"), nil
+	}
+	return []byte(e), nil
+}
