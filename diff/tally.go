@@ -1,132 +1,171 @@
 package diff
 
-import (
-	"fmt"
-	"time"
-)
+import "strings"
 
-// Test is one hypothesis about a field. A level's test counts the requests that differ at this level or above.
-type Test uint8
-
-const (
-	TestValue Test = iota
-	TestFormat
-	TestType
-	TestPresence
-	TestExtent // where both differ: whose places are more
-	TestDrift  // candidate greater or less than the secondary
-	tests      // how many there are
-)
-
-// String is the test's word in the API, where it stands as a difference's kind.
-func (t Test) String() string {
-	return [...]string{"value", "format", "type", "presence", "extent", "drift"}[t]
-}
-
-// MarshalText writes the test's word.
-func (t Test) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads the test's word.
-func (t *Test) UnmarshalText(b []byte) error {
-	for u := range tests {
-		if u.String() == string(b) {
-			*t = u
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown test %q", b)
-}
-
-// Counts are the discordant pairs of one test and those that differ on both sides. For extent CandidateOnly and
-// ControlOnly count "candidate more" and "control more"; for drift "candidate greater" and "candidate less".
-type Counts struct {
-	CandidateOnly int64
-	ControlOnly   int64
-	Both          int64
-}
-
-// TestTally is what one run has counted for one (route, field, test).
-type TestTally struct {
-	Counts
-	Order     int           // j: place in the run's order of first discordant requests, from 1; 0: none yet
-	Confirmed *Confirmation // nil until it is; then for good
-}
-
-// Confirmation records when a test was confirmed and on how much.
-type Confirmation struct {
-	Time     time.Time
-	Requests int64   // compared on the route by then
-	Alpha    float64 // the run's α then
-}
-
-// Confirmed is one confirmation and what it is of. For latency Field is "latency" and Test is TestDrift; its Route is
-// empty when it is that of all routes together.
-type Confirmed struct {
-	Route, Field string
-	Test         Test
-	Confirmation
-}
-
-// FieldTally is everything one run has counted for one field of one route.
-type FieldTally struct {
-	Route, Field string
-	Raw, Noise   int64 // requests in which the candidate, or the secondary, differs here at all
-	Tests        [tests]TestTally
-	TraitGreater int64 // secondary greater than primary
-	TraitLess    int64
-	First, Last  time.Time // requests in which it differed
-}
-
-// RouteTally is what one run has counted for one route, or for all of them together.
-type RouteTally struct {
-	Route       string // empty for the total
-	Compared    int64
-	Unknown     map[string]int64 // by reason
-	Failed      int64            // compared, but exactly one shadow failed
-	Results     Counts           // whole requests
-	Order       int              // j of the whole requests: a route's result is a hypothesis too; 0: none yet
-	Raw, Noise  int64
-	CandidateUp int64
-	ControlUp   int64
-	NoControl   int64 // compared without a secondary
-	Latency     LatencyTally
-	First, Last time.Time
-}
-
-// Judged is the number of compared requests that tell of fields other than transport.
-func (r *RouteTally) Judged() int64 { return r.Compared - r.Failed }
-
-// LatencyTally counts pairs in which the candidate took longer than 1.1 times the secondary, or did not.
-type LatencyTally struct {
-	Slower, Faster int64
-	Order          int
-	Confirmed      *Confirmation
-	Candidate      Sketch
-	Secondary      Sketch
-}
-
-// Tallies is one run's counts at one moment. It is never changed once handed out.
-type Tallies struct {
-	Total  RouteTally
-	Routes []*RouteTally // sorted by Route
-	Fields []*FieldTally // sorted by Route, then Field
-}
-
-// Other is the route, or the field, under which everything beyond the caps is counted.
+// Other is the route, or the field of a route, under which everything beyond the caps is counted.
 const Other = "(other)"
 
-// Tally accumulates one run's counts. It is not safe for concurrent use; what Cut returns is.
-type Tally struct{}
+const (
+	maxRoutes      = 1_000
+	maxRouteFields = 2_000   // of one route
+	maxFields      = 200_000 // of all routes together: some 100 MB
+)
+
+const (
+	fieldLatency   = "latency"
+	fieldSize      = "size"
+	fieldStatus    = "status"
+	fieldTransport = "transport"
+)
+
+// Tally accumulates one run's counts. Its memory grows with what differs, up to 1,000 routes, 2,000 differing fields a
+// route and 200,000 in all, never with the number of requests. It is not safe for concurrent use; what Cut returns is.
+type Tally struct {
+	total     RouteTally
+	routes    rows[RouteTally]
+	fields    rows[FieldTally]
+	byRoute   map[string]*routeRow
+	nFields   int
+	nRoutes   int
+	lastOrder int // j given out last
+	last      *Tallies
+	changed   bool
+}
+
+// routeRow is where one route's counts are.
+type routeRow struct {
+	*row[RouteTally]
+	fields map[string]*row[FieldTally]
+}
 
 // NewTally continues from the counts that a former Tally has handed out; nil begins at nothing.
-func NewTally(from *Tallies) *Tally { panic("diff: being built") }
+func NewTally(from *Tallies) *Tally {
+	if from == nil {
+		from = &Tallies{}
+	}
+	t := &Tally{total: *from.Total.clone(), byRoute: map[string]*routeRow{}, changed: true}
+	t.routes = rows[RouteTally]{order: compareRoutes, copy: (*RouteTally).clone}
+	t.fields = rows[FieldTally]{order: compareFields, copy: (*FieldTally).clone}
+	t.routes.restore(from.Routes)
+	t.fields.restore(from.Fields)
+	t.lastOrder = t.total.Latency.Order
+	for _, r := range t.routes.sorted {
+		t.byRoute[r.now.Route] = &routeRow{r, map[string]*row[FieldTally]{}}
+		t.lastOrder = max(t.lastOrder, r.now.Order, r.now.Latency.Order)
+	}
+	t.nRoutes, t.nFields = len(t.routes.sorted), len(t.fields.sorted)
+	for _, f := range t.fields.sorted {
+		t.route(f.now.Route).fields[f.now.Field] = f
+		for i := range f.now.Tests {
+			t.lastOrder = max(t.lastOrder, f.now.Tests[i].Order)
+		}
+	}
+	return t
+}
 
-// Add counts one comparison.
-func (t *Tally) Add(c *Comparison) { panic("diff: being built") }
+// Add counts one comparison. Hypotheses are numbered in the order in which they show their first discordant request:
+// which of the two shadows it was on has no part in that.
+func (t *Tally) Add(c *Comparison) {
+	t.changed = true
+	route := t.route(c.Route)
+	r := t.routes.write(route.row)
+	if c.Unknown != "" {
+		t.total.unknown(string(c.Unknown))
+		r.unknown(string(c.Unknown))
+		return
+	}
+	t.total.compared(c)
+	t.number(&r.Order, r.compared(c))
+	t.number(&t.total.Latency.Order, t.total.Latency.add(c.Latency))
+	t.number(&r.Latency.Order, r.Latency.add(c.Latency))
+	beyond := FieldComparison{Field: Other}
+	for i := range c.Fields {
+		fc := &c.Fields[i]
+		if f := t.field(route, r.Route, fc.Field); f != nil {
+			t.addField(f, fc, c.Time)
+		} else {
+			beyond.fold(fc)
+		}
+	}
+	if beyond.Candidate > 0 || beyond.Control > 0 {
+		t.addField(t.newField(route, r.Route, Other), &beyond, c.Time)
+	}
+}
 
-// Confirm marks what Judge has confirmed; what is confirmed already stays as it was.
-func (t *Tally) Confirm(list []Confirmed) { panic("diff: being built") }
+// Confirm marks what Judge has confirmed; what is confirmed already stays as it was, and what is not known is ignored.
+func (t *Tally) Confirm(list []Confirmed) {
+	for _, c := range list {
+		confirmation := c.Confirmation
+		route := t.byRoute[c.Route]
+		switch {
+		case c.Field == fieldLatency && c.Route == "":
+			latch(&t.total.Latency.Confirmed, &confirmation)
+		case route == nil:
+			continue
+		case c.Field == fieldLatency:
+			latch(&t.routes.write(route.row).Latency.Confirmed, &confirmation)
+		case route.fields[c.Field] != nil && c.Test < tests:
+			latch(&t.fields.write(route.fields[c.Field]).Tests[c.Test].Confirmed, &confirmation)
+		default:
+			continue
+		}
+		t.changed = true
+	}
+}
 
-// Cut returns all counts as they stand, and of these the ones that changed since the last Cut. Neither changes
-// afterwards.
-func (t *Tally) Cut() (all, changed *Tallies) { panic("diff: being built") }
+func latch(to **Confirmation, c *Confirmation) {
+	if *to == nil {
+		*to = c
+	}
+}
+
+// Cut returns all counts as they stand, and of these the ones that changed since the last Cut; the first Cut of a Tally
+// that was restored finds nothing changed but the total. Neither changes afterwards, and rows that did not change are
+// shared with the last Cut, so that its cost is that of what changed.
+func (t *Tally) Cut() (all, changed *Tallies) {
+	if !t.changed {
+		return t.last, &Tallies{Total: t.last.Total}
+	}
+	all, changed = &Tallies{Total: *t.total.clone()}, &Tallies{}
+	changed.Total = all.Total
+	all.Routes, changed.Routes = t.routes.cut()
+	all.Fields, changed.Fields = t.fields.cut()
+	t.last, t.changed = all, false
+	return all, changed
+}
+
+// route finds or begins a route's counts.
+func (t *Tally) route(name string) *routeRow {
+	if r := t.byRoute[name]; r != nil {
+		return r
+	}
+	if t.nRoutes >= maxRoutes && name != Other {
+		return t.route(Other)
+	}
+	name = strings.Clone(name) // not to keep a whole request alive
+	r := &routeRow{t.routes.add(&RouteTally{Route: name}), map[string]*row[FieldTally]{}}
+	t.byRoute[name] = r
+	t.nRoutes++
+	return r
+}
+
+// field finds or begins a field's counts, nil when the caps leave it to Other.
+func (t *Tally) field(route *routeRow, routeName, name string) *row[FieldTally] {
+	if f := route.fields[name]; f != nil {
+		return f
+	}
+	if len(route.fields) >= maxRouteFields || t.nFields >= maxFields {
+		return nil
+	}
+	return t.newField(route, routeName, strings.Clone(name))
+}
+
+func (t *Tally) newField(route *routeRow, routeName, name string) *row[FieldTally] {
+	if f := route.fields[name]; f != nil {
+		return f
+	}
+	f := t.fields.add(&FieldTally{Route: routeName, Field: name})
+	route.fields[name] = f
+	t.nFields++
+	return f
+}

@@ -1,0 +1,110 @@
+package diff
+
+import "time"
+
+// slower is how much longer than the secondary the candidate may take: two equal hosts are never quite equal.
+const slower = 1.1
+
+// add counts one pair of yes and no, and tells whether it was discordant.
+func (c *Counts) add(candidate, control bool) (discordant bool) {
+	switch {
+	case candidate && control:
+		c.Both++
+	case candidate:
+		c.CandidateOnly++
+	case control:
+		c.ControlOnly++
+	}
+	return candidate != control
+}
+
+func tick(n *int64, yes bool) {
+	if yes {
+		*n++
+	}
+}
+
+// addField counts what one comparison says of one field.
+func (t *Tally) addField(to *row[FieldTally], fc *FieldComparison, at time.Time) {
+	f := t.fields.write(to)
+	spread(&f.First, &f.Last, at)
+	candidate, control := fc.Candidate > 0, fc.Control > 0
+	tick(&f.Raw, candidate)
+	tick(&f.Noise, control)
+	for level := TestValue; level <= TestPresence; level++ {
+		gravity := Level(level) + 1
+		test := &f.Tests[level]
+		t.number(&test.Order, test.add(fc.Candidate >= gravity, fc.Control >= gravity))
+	}
+	if candidate && control {
+		extent := &f.Tests[TestExtent]
+		t.number(&extent.Order, extent.add(fc.CandidatePlaces > fc.ControlPlaces, fc.ControlPlaces > fc.CandidatePlaces))
+	}
+	drift := &f.Tests[TestDrift]
+	t.number(&drift.Order, drift.add(fc.Drift > 0, fc.Drift < 0))
+	tick(&f.TraitGreater, fc.Trait > 0)
+	tick(&f.TraitLess, fc.Trait < 0)
+}
+
+// number gives a hypothesis its place at its first discordant request.
+func (t *Tally) number(order *int, discordant bool) {
+	if discordant && *order == 0 {
+		t.lastOrder++
+		*order = t.lastOrder
+	}
+}
+
+// fold joins the fields that are counted together, so that one request counts once.
+func (fc *FieldComparison) fold(next *FieldComparison) {
+	fc.Candidate = max(fc.Candidate, next.Candidate)
+	fc.Control = max(fc.Control, next.Control)
+	fc.CandidatePlaces += next.CandidatePlaces
+	fc.ControlPlaces += next.ControlPlaces
+}
+
+func (r *RouteTally) unknown(reason string) {
+	if r.Unknown == nil {
+		r.Unknown = map[string]int64{}
+	}
+	r.Unknown[reason]++
+}
+
+// compared counts one compared request as a whole, and tells whether it was discordant.
+func (r *RouteTally) compared(c *Comparison) (discordant bool) {
+	r.Compared++
+	spread(&r.First, &r.Last, c.Time)
+	tick(&r.Failed, c.Failed)
+	tick(&r.Raw, c.Raw)
+	tick(&r.Noise, c.Noise)
+	tick(&r.CandidateUp, c.CandidateUp)
+	tick(&r.ControlUp, c.ControlUp)
+	tick(&r.NoControl, c.NoControl)
+	candidate := c.Result == CandidateOnly || c.Result == Both
+	control := c.Result == ControlOnly || c.Result == Both
+	return r.Results.add(candidate, control)
+}
+
+// add counts one pair, and tells whether it was one: without both times there is none.
+func (l *LatencyTally) add(p LatencyPair) (pair bool) {
+	if p.Candidate <= 0 || p.Secondary <= 0 {
+		return false
+	}
+	if float64(p.Candidate) > slower*float64(p.Secondary) {
+		l.Slower++
+	} else {
+		l.Faster++
+	}
+	l.Candidate.Add(p.Candidate)
+	l.Secondary.Add(p.Secondary)
+	return true
+}
+
+// spread stretches first and last to hold a time: exchanges need not come in order.
+func spread(first, last *time.Time, at time.Time) {
+	if first.IsZero() || at.Before(*first) {
+		*first = at
+	}
+	if at.After(*last) {
+		*last = at
+	}
+}
