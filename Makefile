@@ -1,0 +1,60 @@
+# Everything a developer needs; `make` alone lists it.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+# Fetches the Go version that go.mod names, also where GOTOOLCHAIN is local.
+export GOTOOLCHAIN := auto
+
+VERSION  ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo devel)
+COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+FUZZTIME ?= 20s
+
+# Known vulnerabilities as of this version; vuln.go.dev itself is not asked, so that the answer is the same everywhere.
+VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
+
+TOOL := go tool -modfile=tools/go.mod
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
+		printf '  make %-8s %s\n' "$$target" "$$text"; done
+
+.PHONY: build
+build: ## one static binary, bin/shadowdiff
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/shadowdiff ./cmd/shadowdiff
+
+.PHONY: demo
+demo: build ## the whole product with traffic, noise and known faults; prints the dashboard's address
+	@bin/shadowdiff demo
+
+.PHONY: test
+test: ## vet and every test under -race, in random order; installs what that needs, or says what is missing
+	@tools/need.sh cc chromium
+	@go vet ./...
+	@go -C tools build -o ../bin/testcount ./testcount
+	@{ go test -json -race -shuffle=on ./... 2>&1; go -C tools test -json -shuffle=on ./testcount 2>&1; } | bin/testcount
+
+.PHONY: check
+check: ## formatting, staticcheck, known vulnerabilities
+	@unformatted=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); \
+		if [ -n "$$unformatted" ]; then printf 'not formatted (gofumpt -w):\n%s\n' "$$unformatted"; exit 1; fi
+	@$(TOOL) staticcheck ./...
+	@dir=$$(go -C tools mod download -json $(VULNDB) | sed -nE 's/^\t"Dir": "(.*)",?$$/\1/p'); \
+		$(TOOL) govulncheck -db "file://$$dir/data/osv" ./...
+
+.PHONY: bench
+bench: ## every benchmark
+	@go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (20s) each
+	@for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; done
+
+.PHONY: clean
+clean: ## remove what was built
+	@rm -rf bin coverage.out
