@@ -1,15 +1,208 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 	"shadowdiff/store"
+	"shadowdiff/web"
 )
 
 // config is the whole configuration file. Every package owns its part: its keys, its defaults and its Validate.
 type config struct {
 	Mode             string `yaml:"mode"` // "front": clients come to us
 	multicast.Config `yaml:",inline"`
-	Verdict          diff.Config  `yaml:"verdict"`
-	Store            store.Config `yaml:"store"`
+	Normalize        normalize.Config `yaml:",inline"`
+	Verdict          diff.Config      `yaml:"verdict"`
+	Store            store.Config     `yaml:"store"`
+	Web              web.Config       `yaml:"web"`
+}
+
+func defaultConfig() config {
+	return config{
+		Mode:      "front",
+		Config:    multicast.DefaultConfig(),
+		Normalize: normalize.DefaultConfig(),
+		Verdict:   diff.DefaultConfig(),
+		Store:     store.DefaultConfig(),
+		Web:       web.DefaultConfig(),
+	}
+}
+
+// Validate returns every fault that each part finds in itself; each message begins with its key.
+func (c config) Validate() []error {
+	var faults []error
+	switch c.Mode {
+	case "front":
+	case "sink":
+		faults = append(faults, errors.New("mode: sink is not yet supported in this version; front is"))
+	default:
+		faults = append(faults, fmt.Errorf("mode: %q is not a mode; front is", c.Mode))
+	}
+	faults = append(faults, c.Config.Validate()...)
+	faults = append(faults, c.Normalize.Validate()...)
+	faults = append(faults, c.Verdict.Validate()...)
+	faults = append(faults, c.Store.Validate()...)
+	return append(faults, c.Web.Validate()...)
+}
+
+// flagValues are the flags that were given, by the key that they override: "web.listen" with "-admin" and its text.
+type flagValues map[string]flagValue
+
+type flagValue struct{ flag, text string }
+
+// readConfig reads the file, if one is named, over the defaults, and the flags over both. The configuration is good
+// when there is no fault; otherwise the faults are all there are, in the order of the file.
+func readConfig(file string, flags flagValues, env environment) (config, []fault) {
+	cfg := defaultConfig()
+	d := newDecoder(file, env)
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return cfg, []fault{{message: err.Error()}}
+		}
+		if !d.document(text, reflect.ValueOf(&cfg).Elem()) {
+			return cfg, d.faults
+		}
+	}
+	for key, f := range flags {
+		delete(d.faulty, key)
+		if err := setScalar(fieldAt(&cfg, key), f.text); err != nil {
+			d.faults = append(d.faults, fault{source: f.flag, message: err.Error()})
+			d.faulty[key] = true
+		}
+	}
+	for _, err := range cfg.Validate() {
+		d.follow(err, flags)
+	}
+	sortFaults(d.faults)
+	return cfg, d.faults
+}
+
+// document reads the one document that a file may hold; an empty file is one that sets nothing. It answers false when
+// the text is no YAML, or no mapping, so that nothing more can be said of it.
+func (d *decoder) document(text []byte, v reflect.Value) bool {
+	if at, what := badByte(text); what != "" {
+		d.faults = append(d.faults, fault{d.file, at, what})
+		return false
+	}
+	loader, err := yaml.NewLoader(strings.NewReader(string(text)))
+	if err != nil {
+		d.faults = append(d.faults, fault{source: d.file, message: err.Error()})
+		return false
+	}
+	var docs []*yaml.Node
+	for {
+		doc := new(yaml.Node)
+		err := loader.Load(doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			d.faults = append(d.faults, syntaxFault(d.file, text, err))
+			return false
+		}
+		docs = append(docs, doc)
+	}
+	d.places[""] = position{1, 1}
+	readable := true
+	for i, doc := range docs {
+		if i > 0 {
+			d.fault(doc, "", "a second document begins here; one file holds one")
+			continue
+		}
+		for _, root := range doc.Content {
+			d.places[""] = position{root.Line, root.Column}
+			d.value(root, v, "")
+			readable = root.Kind == yaml.MappingNode || root.Tag == "!!null"
+		}
+	}
+	return readable
+}
+
+// syntaxFault places what the YAML library could not read, in words for those who see its usual causes.
+func syntaxFault(file string, text []byte, err error) fault {
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok || e.Mark.Line == 0 {
+		return fault{source: file, message: err.Error()}
+	}
+	message := e.Message
+	lines := strings.Split(string(text), "\n")
+	line := lines[min(e.Mark.Line, len(lines))-1]
+	rest := line[min(max(e.Mark.Column-1, 0), len(line)):]
+	switch {
+	case strings.HasPrefix(rest, "\t"):
+		message = "a tab cannot indent YAML; use spaces"
+	case strings.HasPrefix(rest, "`"), strings.HasPrefix(rest, "@"), strings.HasPrefix(rest, "%"):
+		message = fmt.Sprintf("a value that begins with %c needs quotes", rest[0])
+	case e.ContextMsg != "":
+		message = fmt.Sprintf("%s (%s that begins in line %d)", e.Message, e.ContextMsg, e.ContextMark.Line)
+	}
+	return fault{file, position{e.Mark.Line, e.Mark.Column}, "not YAML: " + message}
+}
+
+// badByte finds the first byte that no YAML file may hold.
+func badByte(text []byte) (position, string) {
+	at := position{1, 1}
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return at, fmt.Sprintf("not YAML: the byte 0x%02x is not UTF-8", text[0])
+		case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == 0x7f:
+			return at, fmt.Sprintf("not YAML: the control character 0x%02x", r)
+		case r == '\n':
+			at = position{at.line + 1, 0}
+		}
+		at.column++
+		text = text[size:]
+	}
+	return position{}, ""
+}
+
+var leadingKey = regexp.MustCompile(`^[a-z_]+(?:\[\d+\])*(?:\.[^\s:.\[\]]+(?:\[\d+\])*)*: `)
+
+// follow places a fault that a part found in itself: at its key in the file, at the flag that set it, or at the nearest
+// part of the file that holds it. A key that has a fault already is left alone.
+func (d *decoder) follow(err error, flags flagValues) {
+	key := strings.TrimSuffix(leadingKey.FindString(err.Error()), ": ")
+	f := fault{source: d.file, message: err.Error()}
+	if given, ok := flags[key]; ok {
+		f.source, f.message = given.flag, strings.TrimPrefix(err.Error(), key+": ")
+	}
+	for ; ; key = parentKey(key) {
+		if d.faulty[key] && key != "" {
+			return
+		}
+		if at, ok := d.places[key]; ok && f.at == (position{}) && f.source == d.file {
+			f.at = at
+		}
+		if key == "" {
+			break
+		}
+	}
+	d.faults = append(d.faults, f)
+}
+
+// parentKey is the key of the part that holds the one at key: "routes[2].match" gives "routes[2]", and that "routes".
+func parentKey(key string) string { return key[:max(strings.LastIndexAny(key, ".["), 0)] }
+
+// fieldAt returns the field of a key such as "web.listen", which must exist and stand in no list.
+func fieldAt(cfg *config, key string) reflect.Value {
+	v := reflect.ValueOf(cfg).Elem()
+	for _, name := range strings.Split(key, ".") {
+		v = structFields(v)[name]
+	}
+	return v
 }

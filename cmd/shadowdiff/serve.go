@@ -1,8 +1,128 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 
+	"github.com/mattn/go-isatty"
+)
+
+// runServe is the service. Exit code 0 after an orderly stop, 1 when a second signal cut that short, 2 when it could not
+// start or had to end.
 func runServe(args []string, std stdio) int {
-	fmt.Fprintln(std.err, "shadowdiff serve: not in this version yet")
-	return exitTrouble
+	fs := newFlagSet("serve", `
+Usage: shadowdiff serve [-config FILE] [FLAGS]
+
+Serves every client from the primary, and asks the candidate and the secondary (a second instance of the primary's
+code) the same for sampled requests. The dashboard, its API and /metrics are on the admin address. Flags override the
+file; without a file the three addresses are enough:
+
+  shadowdiff serve -primary http://127.0.0.1:9001 -secondary http://127.0.0.1:9002 -candidate http://127.0.0.1:9003
+
+SIGTERM and SIGINT let the requests under way finish, then end with exit code 0; a second signal ends at once.`)
+	file := fs.String("config", "", "read this YAML `FILE` (\"shadowdiff check\" finds its faults)")
+	for _, o := range serveFlags() {
+		fs.String(o.flag, "", o.usage)
+	}
+	if code, done := parse(fs, args, std); done {
+		return code
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(std.err, "shadowdiff serve: unexpected argument %q; flags begin with a dash\n", fs.Arg(0))
+		return exitTrouble
+	}
+	cfg, faults := readConfig(*file, givenFlags(fs), os.LookupEnv)
+	for _, f := range faults {
+		fmt.Fprintln(std.err, f.line("serve"))
+	}
+	if len(faults) > 0 {
+		return exitTrouble
+	}
+	return serve(cfg, newLogger(std.err), std)
+}
+
+// serveFlag is a flag that stands for a key of the configuration.
+type serveFlag struct{ flag, key, usage string }
+
+func serveFlags() []serveFlag {
+	return []serveFlag{
+		{"listen", "listen", "take clients on this `ADDR` (default :8880)"},
+		{"admin", "web.listen", "show the dashboard on this `ADDR` (default 127.0.0.1:8881)"},
+		{"primary", "primary", "answer clients from this `URL`; required here or in the file"},
+		{"secondary", "secondary", "the `URL` of a second instance of the primary's code: the control"},
+		{"candidate", "candidate", "the `URL` of the code on trial"},
+		{"sample", "sample", "shadow this `SHARE` of the requests that may be (default 100%)"},
+		{"db", "store.path", "keep counts and samples in this `FILE` (default shadowdiff.db)"},
+	}
+}
+
+// givenFlags are the flags that were set, by the key that each overrides.
+func givenFlags(fs *flag.FlagSet) flagValues {
+	given := make(flagValues)
+	fs.Visit(func(f *flag.Flag) {
+		for _, o := range serveFlags() {
+			if o.flag == f.Name {
+				given[o.key] = flagValue{"-" + f.Name, f.Value.String()}
+			}
+		}
+	})
+	return given
+}
+
+// serve runs the service until a signal asks it to end.
+func serve(cfg config, log *slog.Logger, std stdio) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	s, err := newService(cfg, log)
+	if err != nil {
+		fmt.Fprintf(std.err, "shadowdiff serve: %s\n", withAdvice(err))
+		return exitTrouble
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+
+	for asked := false; ; asked = true {
+		select {
+		case err := <-done:
+			if err != nil {
+				fmt.Fprintf(std.err, "shadowdiff serve: %s\n", err)
+				return exitTrouble
+			}
+			return exitOK
+		case sig := <-signals:
+			if asked {
+				log.Warn("a second signal: ending at once", "signal", sig.String())
+				return exitCut
+			}
+			log.Info("asked to stop", "signal", sig.String())
+			cancel()
+		}
+	}
+}
+
+// withAdvice adds to a failed start what most often mends it.
+func withAdvice(err error) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return err.Error() + "; another program has this port (is shadowdiff running already?): end it, or choose another with -listen or -admin"
+	}
+	return err.Error()
+}
+
+// newLogger writes text to a terminal and JSON to everything else.
+func newLogger(w io.Writer) *slog.Logger {
+	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+		return slog.New(slog.NewTextHandler(w, nil))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// part is something that runs until its context ends: Run(ctx) of a package, or a server.
+type part struct {
+	name   string
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has ended
+	err    error         // why, once done is closed; nil when it was asked to
+}
+
+// parts are the service's parts. They are stopped one by one, so each has a context of its own.
+type parts struct {
+	all   []*part
+	ended chan struct{} // told when any of them ends
+}
+
+// start runs a part in a goroutine that stop waits for. The part keeps the values of ctx and not its end.
+func (ps *parts) start(ctx context.Context, name string, run func(context.Context) error) {
+	if ps.ended == nil {
+		ps.ended = make(chan struct{}, 16)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p := &part{name: name, cancel: cancel, done: make(chan struct{})}
+	ps.all = append(ps.all, p)
+	go func() {
+		err := run(ctx)
+		if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
+			p.err = fmt.Errorf("%s: %w", name, err)
+		}
+		close(p.done)
+		ps.ended <- struct{}{}
+	}()
+}
+
+// wait returns when ctx ends, or as soon as a part does.
+func (ps *parts) wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-ps.ended:
+	}
+}
+
+// stop ends one part, waits for it and returns why it had failed, if it had.
+func (ps *parts) stop(name string) error {
+	for _, p := range ps.all {
+		if p.name == name {
+			p.cancel()
+			<-p.done
+			return p.err
+		}
+	}
+	return nil
+}
+
+// serveClients and servePages are the two servers as parts.
+
+func (s *service) serveClients(ctx context.Context) error {
+	return serveHTTP(ctx, s.proxy.Server(), s.traffic, s.cfg.Server.Drain, s.log)
+}
+
+func (s *service) servePages(ctx context.Context) error {
+	return serveHTTP(ctx, s.web.HTTP(), s.admin, time.Second, s.log)
+}
+
+// serveHTTP serves on l until ctx ends, then lets the requests under way finish for as long as drain.
+func serveHTTP(ctx context.Context, srv *http.Server, l net.Listener, drain time.Duration, log *slog.Logger) error {
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := srv.Shutdown(grace); err != nil {
+		log.Warn("requests were cut off: not finished within the time to drain", "address", l.Addr().String(), "duration", drain)
+		if err := srv.Close(); err != nil {
+			return err
+		}
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

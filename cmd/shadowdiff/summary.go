@@ -1,0 +1,46 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+)
+
+// summary says in one line what the configuration makes of this process.
+func (c config) summary() string {
+	rules := "no rules"
+	if n := len(c.Normalize.Rules); n == 1 {
+		rules = "1 rule"
+	} else if n > 1 {
+		rules = fmt.Sprintf("%d rules", n)
+	}
+	return fmt.Sprintf("clients on %s, primary %s, secondary %s, candidate %s, sample %s, %s, dashboard on %s, db %s",
+		c.Listen, redactURL(c.Primary), cmp.Or(redactURL(c.Secondary), "none"), cmp.Or(redactURL(c.Candidate), "none"),
+		c.Sample, rules, c.Web.Listen, c.Store.Path)
+}
+
+// warnings says what is allowed and makes the comparison less than fair, or a connection less than safe.
+func (c config) warnings() []string {
+	var all []string
+	switch {
+	case c.Candidate == "":
+		all = append(all, "no candidate: a plain proxy, nothing is shadowed")
+	case c.Secondary == "":
+		all = append(all, "no secondary: noise counts against the candidate, and the verdict is never equivalent")
+	case !reflect.DeepEqual(c.Shadow.Candidate, c.Shadow.Secondary):
+		all = append(all, "roles treated differently: candidate and secondary are no fair pair (shadow.candidate, shadow.secondary)")
+	}
+	for _, tls := range []struct {
+		role string
+		skip bool
+	}{
+		{"primary", c.Upstream.TLS.InsecureSkipVerify},
+		{"secondary", c.Shadow.Secondary.TLS.InsecureSkipVerify},
+		{"candidate", c.Shadow.Candidate.TLS.InsecureSkipVerify},
+	} {
+		if tls.skip {
+			all = append(all, "the certificate of the "+tls.role+" is not verified: insecure_skip_verify is set")
+		}
+	}
+	return all
+}
