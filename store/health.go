@@ -1,0 +1,69 @@
+package store
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Health is what the writer last met.
+type Health struct {
+	LastFlush   time.Time // when tallies last reached the disk
+	Err         string    // why the last attempt failed; empty when it did not
+	Failures    int64     // flushes that failed since the start
+	SamplesLost int64     // samples not kept because the writer was behind, or they could not be redacted
+	Stray       int64     // comparisons of a run that is over, which were not counted
+	SizeBytes   int64     // of the database with its log
+}
+
+// health is Health as the writer keeps it.
+type health struct {
+	mu   sync.Mutex
+	last Health
+	code int // SQLite's, of the trouble that was logged last
+}
+
+// Health answers how the writer fares.
+func (db *DB) Health() Health {
+	db.health.mu.Lock()
+	h := db.health.last
+	db.health.mu.Unlock()
+	h.SamplesLost += db.budget.lost.Load()
+	h.SizeBytes = db.file.size()
+	return h
+}
+
+// flushed notes how an attempt ended, and logs it when the state has changed: trouble begins, becomes another, or ends.
+func (h *health) flushed(log *slog.Logger, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		if h.last.Err != "" {
+			log.Info("the database is written again")
+		}
+		h.last.LastFlush, h.last.Err = time.Now().UTC(), ""
+		return
+	}
+	h.last.Failures++
+	if code := primaryCode(err); h.last.Err == "" || code != h.code {
+		log.Error("the database cannot be written, counting goes on in memory", "err", err)
+		h.code = code
+	}
+	h.last.Err = err.Error()
+}
+
+// unpackable notes an exchange that could not be redacted; the first one is logged.
+func (h *health) unpackable(log *slog.Logger, route string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last.SamplesLost == 0 {
+		log.Error("a sample could not be redacted and is not kept", "route", route, "err", err)
+	}
+	h.last.SamplesLost++
+}
+
+func (h *health) stray() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last.Stray++
+}

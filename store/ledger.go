@@ -1,0 +1,186 @@
+package store
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+)
+
+// ledger is what the memory holds of one run: all of its counts, whatever the disk does.
+type ledger struct {
+	run   Run
+	print Fingerprint
+
+	mu     sync.Mutex // guards what follows
+	tally  *diff.Tally
+	routes map[string]string // those with a name of their own, as the tally has them, to one copy of the name
+	series series
+	shelf  shelf
+	picked []*kept   // copied and not yet on the disk
+	fresh  bool      // something was recorded since the last cut
+	used   time.Time // when that was, to the next cut
+
+	// What follows belongs to the writer alone.
+	watch    *diff.Watch
+	tallies  *diff.Tallies
+	verdict  *diff.Verdict
+	backlog  backlog
+	counters runCounters
+	ids      map[string]map[string][]int64 // route, field
+}
+
+// maxRoutes is how many routes have a series and samples of their own; the tally draws the same line.
+const maxRoutes = 1000
+
+// newLedger continues a run from what the disk had of it; nil tallies begin at nothing.
+func newLedger(run Run, print Fingerprint, from *diff.Tallies, cfg Config, judge diff.Config) *ledger {
+	l := &ledger{
+		run: run, print: print,
+		tally:  diff.NewTally(from),
+		routes: map[string]string{},
+		series: series{minutes: map[int64]*minute{}},
+		shelf:  newShelf(cfg.SamplesPerField),
+		fresh:  true,
+		used:   time.Now(),
+		watch:  diff.NewWatch(judge),
+		ids:    map[string]map[string][]int64{},
+	}
+	if from != nil {
+		for _, r := range from.Routes {
+			l.routes[r.Route] = r.Route
+		}
+	}
+	return l
+}
+
+// Record counts one comparison in its run and keeps the exchange as a sample if it tells something new. It touches
+// memory only, takes microseconds unless the exchange is kept (its bodies are then copied), and cannot fail: what cannot
+// be kept is counted in Health. A comparison of a run that ended long ago, or never was, is not counted.
+func (db *DB) Record(run int64, c *diff.Comparison) {
+	l := db.ledgers.get(run)
+	if l == nil {
+		db.health.stray()
+		return
+	}
+	if k := l.count(c, &db.budget); k != nil {
+		k.copied = copyExchange(c)
+		l.mu.Lock()
+		l.picked = append(l.picked, k)
+		l.mu.Unlock()
+	}
+}
+
+// count adds the comparison, and answers with a place on the shelf if it is to be kept.
+func (l *ledger) count(c *diff.Comparison, b *budget) *kept {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fresh = true
+	l.tally.Add(c)
+	route := l.routeName(c.Route)
+	l.series.add(route, c)
+	if !l.shelf.wanted(route, c) {
+		return nil
+	}
+	held := copySize(c)
+	if !b.take(held) {
+		return nil
+	}
+	k := &kept{route: route, held: held}
+	l.shelf.put(k, c.Time)
+	return k
+}
+
+// routeName is the route itself, or diff.Other for those over the cap.
+func (l *ledger) routeName(route string) string {
+	name, known := l.routes[route]
+	switch {
+	case known:
+	case len(l.routes) >= maxRoutes:
+		name = diff.Other
+	default:
+		name = strings.Clone(route) // it may be a part of the whole request
+		l.routes[name] = name
+	}
+	return name
+}
+
+// ledgers finds a run's ledger without a lock: it is replaced whole, by StartRun and when one is retired.
+type ledgers struct {
+	mu   sync.RWMutex
+	byID map[int64]*ledger
+	now  *ledger // the run in force; nil before the first StartRun
+}
+
+func (ls *ledgers) get(run int64) *ledger {
+	ls.mu.RLock()
+	defer ls.mu.RUnlock()
+	return ls.byID[run]
+}
+
+func (ls *ledgers) current() *ledger {
+	ls.mu.RLock()
+	defer ls.mu.RUnlock()
+	return ls.now
+}
+
+func (ls *ledgers) all() []*ledger {
+	ls.mu.RLock()
+	defer ls.mu.RUnlock()
+	var list []*ledger
+	for _, l := range ls.byID {
+		list = append(list, l)
+	}
+	return list
+}
+
+func (ls *ledgers) begin(l *ledger) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.byID[l.run.ID] = l
+	ls.now = l
+}
+
+// fresh tells whether any run has something that was not yet cut or packed.
+func (ls *ledgers) fresh() bool {
+	for _, l := range ls.all() {
+		l.mu.Lock()
+		fresh := l.fresh || len(l.picked)+len(l.shelf.freed)+len(l.shelf.doomed) > 0
+		l.mu.Unlock()
+		if fresh {
+			return true
+		}
+	}
+	return false
+}
+
+// retireAfter is how long an ended run stays in memory, for exchanges that were under way when it ended.
+const retireAfter = 10 * time.Minute
+
+// retire forgets ended runs whose counts are all on the disk.
+func (ls *ledgers) retire(now time.Time) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for id, l := range ls.byID {
+		if l != ls.now && l.idle(now) {
+			delete(ls.byID, id)
+		}
+	}
+}
+
+// idle tells that nothing was recorded for a while and nothing waits for the disk.
+func (l *ledger) idle(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.fresh && l.backlog.empty() && len(l.picked) == 0 && now.Sub(l.used) > retireAfter
+}
+
+// runCounters are the proxy's counters over the life of one run.
+type runCounters struct {
+	before multicast.Counts // counted by processes before this one
+	base   multicast.Counts // what the proxy had when this process took the run up
+	total  multicast.Counts // before, and what came since base
+	ended  bool             // another run is in force: total is final
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"shadowdiff/diff"
+)
+
+// Filter narrows a read. The zero Filter takes everything of the current run.
+type Filter struct {
+	Run          int64       // 0: the current one
+	Route        string      // empty: all
+	Field        string      // one that differs on either side
+	Result       diff.Result // of the exchange
+	Since, Until time.Time   // Since included, Until not; zero: no bound
+	Limit        int         // 0: 50; at most 500
+	Cursor       string      // what a page before answered as next
+}
+
+// ErrCursor is what Samples answers to a cursor that no page before has given out.
+var ErrCursor = errors.New("unknown cursor")
+
+// pageSize is how many items a page has.
+func pageSize(limit int) int {
+	if limit <= 0 {
+		return 50
+	}
+	return min(limit, 500)
+}
+
+// Samples lists stored exchanges, newest first, without bodies; next is empty on the last page. Pages that follow one
+// another miss nothing and repeat nothing, whatever is added meanwhile.
+func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next string, err error) {
+	query, args, err := db.sampleQuery(f)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := db.file.read.QueryContext(ctx, query, args...)
+	items, err = scanAll(rows, err, func(scan func(...any) error, item **Sample) error {
+		s := &Sample{}
+		var packedHead []byte
+		var at int64
+		if err := scan(&s.ID, &s.Run, &s.Exchange, &at, &s.Route, &s.Result, &s.Redactions, &packedHead); err != nil {
+			return err
+		}
+		s.Time, *item = fromMicros(at), s
+		return db.packer.unpackHead(s, packedHead, nil)
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list samples: %w", err)
+	}
+	if size := pageSize(f.Limit); len(items) > size {
+		items = items[:size]
+		next = cursorOf(items[size-1])
+	}
+	return items, next, nil
+}
+
+// sampleQuery asks for one more than the page, to know whether another follows.
+func (db *DB) sampleQuery(f Filter) (query string, args []any, err error) {
+	where := []string{"run = ?"}
+	args = []any{db.runOf(f)}
+	and := func(condition string, values ...any) {
+		where = append(where, condition)
+		args = append(args, values...)
+	}
+	if f.Route != "" {
+		and("route = ?", f.Route)
+	}
+	if f.Field != "" {
+		and("EXISTS (SELECT 1 FROM sample_field WHERE sample = id AND field = ?)", f.Field)
+	}
+	if f.Result != "" {
+		and("result = ?", string(f.Result))
+	}
+	if !f.Since.IsZero() {
+		and("time >= ?", micros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		and("time < ?", micros(f.Until))
+	}
+	if f.Cursor != "" {
+		at, id, err := parseCursor(f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		and("(time, id) < (?, ?)", at, id)
+	}
+	return `SELECT id, run, exchange, time, route, result, redactions, head FROM sample WHERE ` +
+		strings.Join(where, " AND ") + ` ORDER BY time DESC, id DESC LIMIT ?`, append(args, pageSize(f.Limit)+1), nil
+}
+
+// A cursor is the last item's time and id.
+func cursorOf(s *Sample) string {
+	return strconv.FormatInt(micros(s.Time), 36) + "." + strconv.FormatInt(s.ID, 36)
+}
+
+func parseCursor(cursor string) (at, id int64, err error) {
+	first, second, found := strings.Cut(cursor, ".")
+	at, errTime := strconv.ParseInt(first, 36, 64)
+	id, errID := strconv.ParseInt(second, 36, 64)
+	if !found || errTime != nil || errID != nil {
+		return 0, 0, fmt.Errorf("list samples: %w", ErrCursor)
+	}
+	return at, id, nil
+}

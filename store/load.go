@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"shadowdiff/diff"
+)
+
+// loader reads one run's tallies back.
+type loader struct {
+	ctx    context.Context
+	pool   *sql.DB
+	run    int64
+	all    *diff.Tallies
+	fields map[fieldKey]*diff.FieldTally
+}
+
+// scanAll reads all rows of a query; err is that of the query itself.
+func scanAll[T any](rows *sql.Rows, err error, one func(scan func(...any) error, v *T) error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		var v T
+		if err := one(rows.Scan, &v); err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// each hands every row of a query over this run to one.
+func (l *loader) each(query string, one func(scan func(...any) error) error) error {
+	rows, err := l.pool.QueryContext(l.ctx, query, l.run)
+	_, err = scanAll(rows, err, func(scan func(...any) error, _ *struct{}) error { return one(scan) })
+	return err
+}
+
+func (l *loader) routes() error {
+	return l.each(`SELECT route, compared, failed, candidate_only, control_only, both_sides, ordinal, raw, noise,
+		candidate_up, control_up, no_control, slower, faster, latency_ordinal, candidate_sketch, secondary_sketch,
+		first_seen, last_seen FROM route_tally WHERE run = ? ORDER BY route`, func(scan func(...any) error) error {
+		r := &diff.RouteTally{}
+		var candidate, secondary []byte
+		var first, last int64
+		err := scan(&r.Route, &r.Compared, &r.Failed, &r.Results.CandidateOnly, &r.Results.ControlOnly, &r.Results.Both,
+			&r.Order, &r.Raw, &r.Noise, &r.CandidateUp, &r.ControlUp, &r.NoControl, &r.Latency.Slower, &r.Latency.Faster,
+			&r.Latency.Order, &candidate, &secondary, &first, &last)
+		if err != nil {
+			return err
+		}
+		r.First, r.Last = fromMicros(first), fromMicros(last)
+		if err := r.Latency.Candidate.UnmarshalBinary(candidate); err != nil {
+			return err
+		}
+		if err := r.Latency.Secondary.UnmarshalBinary(secondary); err != nil {
+			return err
+		}
+		if r.Route == "" {
+			l.all.Total = *r
+		} else {
+			l.all.Routes = append(l.all.Routes, r)
+		}
+		return nil
+	})
+}
+
+func (l *loader) unknown() error {
+	return l.each(`SELECT route, reason, count FROM unknown_tally WHERE run = ?`, func(scan func(...any) error) error {
+		var route, reason string
+		var n int64
+		if err := scan(&route, &reason, &n); err != nil {
+			return err
+		}
+		r := findRoute(l.all, route)
+		if r == nil {
+			return fmt.Errorf("unknown exchanges of %q, which is no route of the run", route)
+		}
+		if r.Unknown == nil {
+			r.Unknown = map[string]int64{}
+		}
+		r.Unknown[reason] = n
+		return nil
+	})
+}
+
+func (l *loader) fieldRows() error {
+	return l.each(`SELECT route, field, raw, noise, trait_greater, trait_less, first_seen, last_seen FROM field_tally
+		WHERE run = ? ORDER BY route, field`, func(scan func(...any) error) error {
+		f := &diff.FieldTally{}
+		var first, last int64
+		if err := scan(&f.Route, &f.Field, &f.Raw, &f.Noise, &f.TraitGreater, &f.TraitLess, &first, &last); err != nil {
+			return err
+		}
+		f.First, f.Last = fromMicros(first), fromMicros(last)
+		l.all.Fields = append(l.all.Fields, f)
+		l.fields[fieldKey{f.Route, f.Field}] = f
+		return nil
+	})
+}
+
+func (l *loader) tests() error {
+	return l.each(`SELECT route, field, test, candidate_only, control_only, both_sides, ordinal FROM test_tally
+		WHERE run = ?`, func(scan func(...any) error) error {
+		var at fieldKey
+		var word string
+		var t diff.TestTally
+		if err := scan(&at.route, &at.field, &word, &t.CandidateOnly, &t.ControlOnly, &t.Both, &t.Order); err != nil {
+			return err
+		}
+		into, err := l.test(at, word)
+		if err == nil {
+			*into = t
+		}
+		return err
+	})
+}
+
+func (l *loader) confirmations() error {
+	return l.each(`SELECT route, field, test, time, requests, alpha FROM confirmation WHERE run = ?`,
+		func(scan func(...any) error) error {
+			var at fieldKey
+			var word string
+			var when int64
+			c := &diff.Confirmation{}
+			if err := scan(&at.route, &at.field, &word, &when, &c.Requests, &c.Alpha); err != nil {
+				return err
+			}
+			c.Time = fromMicros(when)
+			if word == latencyTest {
+				r := findRoute(l.all, at.route)
+				if r == nil {
+					return fmt.Errorf("confirmation for %q, which is no route of the run", at.route)
+				}
+				r.Latency.Confirmed = c
+				return nil
+			}
+			into, err := l.test(at, word)
+			if err == nil {
+				into.Confirmed = c
+			}
+			return err
+		})
+}
+
+// test finds the tally that a row belongs to.
+func (l *loader) test(at fieldKey, word string) (*diff.TestTally, error) {
+	var test diff.Test
+	if err := test.UnmarshalText([]byte(word)); err != nil {
+		return nil, err
+	}
+	f := l.fields[at]
+	if f == nil {
+		return nil, fmt.Errorf("test of %q in %q, which is no field of the run", at.field, at.route)
+	}
+	return &f.Tests[test], nil
+}
+
+// loadShelf reads back which exchanges are kept, and why.
+func (db *DB) loadShelf(ctx context.Context, l *ledger) error {
+	rows, err := db.file.read.QueryContext(ctx, `SELECT s.id, s.time, s.route, f.field, f.level, f.slot, f.score
+		FROM sample s JOIN sample_field f ON f.sample = s.id WHERE s.run = ? AND f.slot > 0 ORDER BY s.id`, l.run.ID)
+	_, err = scanAll(rows, err, func(scan func(...any) error, _ *struct{}) error {
+		var id, at int64
+		var route string
+		var p keptPlace
+		if err := scan(&id, &at, &route, &p.field, &p.level, &p.slot, &p.score); err != nil {
+			return err
+		}
+		l.shelf.restore(id, route, p, time.UnixMicro(at))
+		return nil
+	})
+	return err
+}
+
+// restore puts a stored exchange back in one of its places. Places beyond the present configuration stay until they are
+// displaced.
+func (s *shelf) restore(id int64, route string, p keptPlace, at time.Time) {
+	k := s.byID[id]
+	if k == nil {
+		k = &kept{id: id, route: route}
+		s.byID[id] = k
+	}
+	r := s.reservoir(s.route(route), p.place)
+	if r == nil {
+		return
+	}
+	k.places = append(k.places, p)
+	r.add(entry{k, p.slot, p.score})
+	if p.slot == slotLatest {
+		r.due = at.Add(latestEvery)
+	}
+	s.routes[route].changed = true
+}

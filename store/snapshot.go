@@ -1,0 +1,91 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+)
+
+// Snapshot is the state after one flush. It is immutable: a page rendered from it agrees with itself.
+type Snapshot struct {
+	Version  uint64 // grows with every flush that changed something
+	Time     time.Time
+	Run      Run // zero before the first StartRun
+	Tallies  *diff.Tallies
+	Verdict  *diff.Verdict    // of the whole run, with its Findings' Samples filled in
+	Counters multicast.Counts // the run's own: what the proxy counted while it was in force, over restarts
+
+	samples map[string]map[string][]int64 // by route and field
+}
+
+// SampleIDs returns the samples to look at first for a field of a route, the most telling first, ten at most. With an
+// empty field they are exchanges of the route in which nothing differed.
+func (s *Snapshot) SampleIDs(route, field string) []int64 {
+	return slices.Clone(s.samples[route][field])
+}
+
+// Snapshot returns the latest one, never nil.
+func (db *DB) Snapshot() *Snapshot { return db.snapshot.Load() }
+
+// publish makes the state of the run in force the latest snapshot and wakes the watchers. It is called with flushing
+// held, and by Open.
+func (db *DB) publish() {
+	s := &Snapshot{Version: 1, Time: time.Now().UTC(), Tallies: &diff.Tallies{}}
+	if before := db.snapshot.Load(); before != nil {
+		s.Version = before.Version + 1
+	}
+	if l := db.ledgers.current(); l != nil {
+		s.Run, s.Tallies, s.Counters = l.run, l.tallies, l.counters.total
+		s.samples = l.sampleIDs()
+		s.Verdict = withSamples(l.verdict, s.samples)
+	} else {
+		s.Verdict, _ = diff.Judge(s.Tallies, db.deps.Judge)
+	}
+	db.snapshot.Store(s)
+	db.watchers.wake(s.Version)
+}
+
+// sampleIDs brings the ids of the routes that changed up to date; the others are shared with the snapshot before.
+func (l *ledger) sampleIDs() map[string]map[string][]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var next map[string]map[string][]int64
+	for route, s := range l.shelf.routes {
+		if !s.changed {
+			continue
+		}
+		s.changed = false
+		if next == nil {
+			next = maps.Clone(l.ids)
+		}
+		next[route] = s.ids()
+	}
+	if next != nil {
+		l.ids = next
+	}
+	return l.ids
+}
+
+// withSamples copies the verdict with the samples of its findings: the judge may hand out the same one again.
+func withSamples(v *diff.Verdict, samples map[string]map[string][]int64) *diff.Verdict {
+	if v == nil {
+		return nil
+	}
+	filled := *v
+	filled.Differences = slices.Clone(v.Differences)
+	for i := range filled.Differences {
+		f := &filled.Differences[i]
+		f.Samples = samples[f.Route][f.Field]
+		if f.Samples == nil {
+			f.Samples = []int64{} // "samples": []
+		}
+	}
+	filled.Routes = slices.Clone(v.Routes)
+	for i, route := range filled.Routes {
+		filled.Routes[i] = withSamples(route, samples)
+	}
+	return &filled
+}

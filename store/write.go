@@ -1,0 +1,316 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"shadowdiff/diff"
+)
+
+// statements are what the writer says to the disk, prepared once. All counting ones are upserts of whole totals.
+type statements struct {
+	run, route, unknown, field, test, confirmation, series       *sql.Stmt
+	insertSample, insertPlace, freePlace, dropSample, dropPlaces *sql.Stmt
+}
+
+func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
+	s := &statements{}
+	for _, one := range []struct {
+		into **sql.Stmt
+		text string
+	}{
+		{&s.run, `UPDATE run SET counters = ? WHERE id = ?`},
+		{&s.route, upsert("route_tally", 2, "run", "route", "compared", "failed", "candidate_only", "control_only",
+			"both_sides", "ordinal", "raw", "noise", "candidate_up", "control_up", "no_control", "slower", "faster",
+			"latency_ordinal", "candidate_sketch", "secondary_sketch", "first_seen", "last_seen")},
+		{&s.unknown, upsert("unknown_tally", 3, "run", "route", "reason", "count")},
+		{&s.field, upsert("field_tally", 3, "run", "route", "field", "raw", "noise", "trait_greater", "trait_less",
+			"first_seen", "last_seen")},
+		{&s.test, upsert("test_tally", 4, "run", "route", "field", "test", "candidate_only", "control_only", "both_sides",
+			"ordinal")},
+		{&s.confirmation, `INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+		{&s.series, upsert("series", 5, "run", "route", "field", "span", "begin", "compared", "unknown", "failed", "raw",
+			"noise", "candidate_only", "control_only", "both_sides")},
+		{&s.insertSample, `INSERT INTO sample (run, exchange, time, route, result, redactions, head, bodies)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.insertPlace, `INSERT INTO sample_field (sample, field, level, slot, score) VALUES (?, ?, ?, ?, ?)`},
+		{&s.freePlace, `UPDATE sample_field SET slot = 0 WHERE sample = ? AND field = ?`},
+		{&s.dropSample, `DELETE FROM sample WHERE id = ?`},
+		{&s.dropPlaces, `DELETE FROM sample_field WHERE sample = ?`},
+	} {
+		stmt, err := pool.PrepareContext(ctx, one.text)
+		if err != nil {
+			return nil, fmt.Errorf("prepare %q: %w", one.text, err)
+		}
+		*one.into = stmt
+	}
+	return s, nil
+}
+
+// upsert inserts a row, or replaces the one with the same first keys columns.
+func upsert(table string, keys int, columns ...string) string {
+	names, marks, key, sets := "", "", "", ""
+	for i, c := range columns {
+		sep := ", "
+		if i == 0 {
+			sep = ""
+		}
+		names, marks = names+sep+c, marks+sep+"?"
+		switch {
+		case i < keys:
+			key += sep + c
+		case i == keys:
+			sets += c + " = excluded." + c
+		default:
+			sets += ", " + c + " = excluded." + c
+		}
+	}
+	return "INSERT INTO " + table + " (" + names + ") VALUES (" + marks + ") ON CONFLICT (" + key + ") DO UPDATE SET " + sets
+}
+
+// writer writes one run's backlog within one transaction.
+type writer struct {
+	ctx context.Context
+	tx  *sql.Tx
+	db  *DB
+	run int64
+}
+
+func (w *writer) exec(stmt *sql.Stmt, args ...any) error {
+	_, err := w.tx.StmtContext(w.ctx, stmt).ExecContext(w.ctx, args...)
+	return err
+}
+
+func (w *writer) backlog(l *ledger) error {
+	b := &l.backlog
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"counters", func() error { return w.counters(l) }},
+		{"routes", func() error { return w.routes(b) }},
+		{"fields", func() error { return w.fields(b) }},
+		{"confirmations", func() error { return w.confirmations(b, l.tallies) }},
+		{"series", func() error { return w.series(b.series) }},
+		{"samples", func() error { return w.samples(b) }},
+	} {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("write %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+func (w *writer) counters(l *ledger) error {
+	if !l.backlog.counters {
+		return nil
+	}
+	text, err := json.Marshal(&l.counters.total)
+	if err != nil {
+		return err
+	}
+	return w.exec(w.db.stmts.run, string(text), w.run)
+}
+
+func (w *writer) routes(b *backlog) error {
+	if b.total != nil {
+		if err := w.route(b.total); err != nil {
+			return err
+		}
+	}
+	for _, r := range b.routes {
+		if err := w.route(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) route(r *diff.RouteTally) error {
+	candidate, err := r.Latency.Candidate.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	secondary, err := r.Latency.Secondary.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	err = w.exec(w.db.stmts.route, w.run, r.Route, r.Compared, r.Failed, r.Results.CandidateOnly, r.Results.ControlOnly,
+		r.Results.Both, r.Order, r.Raw, r.Noise, r.CandidateUp, r.ControlUp, r.NoControl, r.Latency.Slower, r.Latency.Faster,
+		r.Latency.Order, blob(candidate), blob(secondary), micros(r.First), micros(r.Last))
+	if err != nil {
+		return err
+	}
+	for reason, n := range r.Unknown {
+		if err := w.exec(w.db.stmts.unknown, w.run, r.Route, reason, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) fields(b *backlog) error {
+	for _, f := range b.fields {
+		err := w.exec(w.db.stmts.field, w.run, f.Route, f.Field, f.Raw, f.Noise, f.TraitGreater, f.TraitLess,
+			micros(f.First), micros(f.Last))
+		if err != nil {
+			return err
+		}
+		for i := range f.Tests {
+			t := &f.Tests[i]
+			if t.Counts == (diff.Counts{}) && t.Order == 0 {
+				continue
+			}
+			err := w.exec(w.db.stmts.test, w.run, f.Route, f.Field, diff.Test(i).String(), t.CandidateOnly, t.ControlOnly,
+				t.Both, t.Order)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writer) confirmations(b *backlog, all *diff.Tallies) error {
+	for i := range b.confirmed {
+		c := &b.confirmed[i]
+		test, order := c.Test.String(), orderOf(all, c)
+		if c.Field == latencyField {
+			test = latencyTest
+		}
+		err := w.exec(w.db.stmts.confirmation, w.run, c.Route, c.Field, test, order, micros(c.Time), c.Requests, c.Alpha)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) series(rows []seriesRow) error {
+	for i := range rows {
+		r := &rows[i]
+		err := w.exec(w.db.stmts.series, w.run, r.route, r.field, minuteSpan, r.begin, r.compared, r.unknown, r.failed,
+			r.raw, r.noise, r.CandidateOnly, r.ControlOnly, r.Both)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samples inserts, then frees, then removes: a sample may be on all three lists of following flushes, never of one.
+func (w *writer) samples(b *backlog) error {
+	for i := range b.inserts {
+		if err := w.sample(&b.inserts[i]); err != nil {
+			return err
+		}
+	}
+	for _, f := range b.freed {
+		if err := w.exec(w.db.stmts.freePlace, f.kept.id, f.field); err != nil {
+			return err
+		}
+	}
+	for _, k := range b.doomed {
+		if err := w.drop(k.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) drop(id int64) error {
+	if err := w.exec(w.db.stmts.dropPlaces, id); err != nil {
+		return err
+	}
+	return w.exec(w.db.stmts.dropSample, id)
+}
+
+func (w *writer) sample(in *sampleInsert) error {
+	p := in.packed
+	done, err := w.tx.StmtContext(w.ctx, w.db.stmts.insertSample).ExecContext(w.ctx,
+		w.run, p.exchange, p.time, in.route, p.result, p.redactions, p.head, p.bodies)
+	if err != nil {
+		return err
+	}
+	if in.id, err = done.LastInsertId(); err != nil {
+		return err
+	}
+	held := make(map[string]bool, len(in.at))
+	for _, at := range in.at {
+		held[at.field] = true
+		if err := w.exec(w.db.stmts.insertPlace, in.id, at.field, at.level, at.slot, at.score); err != nil {
+			return err
+		}
+	}
+	for i := range min(len(p.fields), keptFields) {
+		f := &p.fields[i]
+		level := max(f.Candidate, f.Control)
+		if level == 0 || held[f.Field] {
+			continue
+		}
+		if err := w.exec(w.db.stmts.insertPlace, in.id, f.Field, level, slotNone, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	latencyField = "latency" // of a confirmation that is of the pair of latencies
+	latencyTest  = "latency"
+)
+
+// orderOf is the j under which a test was confirmed.
+func orderOf(all *diff.Tallies, c *diff.Confirmed) int {
+	if c.Field == latencyField {
+		if r := findRoute(all, c.Route); r != nil {
+			return r.Latency.Order
+		}
+		return 0
+	}
+	for _, f := range all.Fields {
+		if f.Route == c.Route && f.Field == c.Field {
+			return f.Tests[c.Test].Order
+		}
+	}
+	return 0
+}
+
+func findRoute(all *diff.Tallies, route string) *diff.RouteTally {
+	if route == "" {
+		return &all.Total
+	}
+	for _, r := range all.Routes {
+		if r.Route == route {
+			return r
+		}
+	}
+	return nil
+}
+
+// micros is how times are written down; the zero time is 0.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}
+
+// blob makes an empty value of no bytes, which would else become NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

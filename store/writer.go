@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+const (
+	// flushEvery is how often the writer looks for something new. Even when a flush takes its time, what is on the disk
+	// is then at most a second old.
+	flushEvery = 500 * time.Millisecond
+
+	packFor    = 150 * time.Millisecond // how long one flush may pack samples
+	sweepEvery = time.Minute
+	lastFlush  = 10 * time.Second // that the end may take
+)
+
+// Run is the writer: it flushes twice a second, removes what is too old or too much each minute, and after an unclean
+// end checks the integrity of the file in the background. It returns when ctx has ended and everything is flushed.
+func (db *DB) Run(ctx context.Context) error {
+	checked := make(chan struct{})
+	go func() {
+		defer close(checked)
+		db.checkAfterCrash(ctx)
+	}()
+	flush, sweep := time.NewTicker(flushEvery), time.NewTicker(sweepEvery)
+	defer flush.Stop()
+	defer sweep.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-flush.C:
+			_ = db.Flush(ctx) // is in Health, and logged once
+		case <-sweep.C:
+			db.sweep(ctx, time.Now())
+		case <-ctx.Done():
+		}
+	}
+	<-checked
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	return db.finish(last)
+}
+
+// finish flushes until nothing is left.
+func (db *DB) finish(ctx context.Context) error {
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	for {
+		if err := db.flush(ctx, time.Now().Add(lastFlush)); err != nil {
+			return err
+		}
+		if !db.ledgers.fresh() {
+			return nil
+		}
+	}
+}
+
+// Flush judges what was recorded, writes what changed to the disk and publishes a new Snapshot, in which everything
+// recorded before the call is counted. Run calls it twice a second. An error says that the disk did not take it: the
+// snapshot is published all the same, nothing is lost, and the next flush tries again.
+func (db *DB) Flush(ctx context.Context) error {
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	return db.flush(ctx, time.Now().Add(packFor))
+}
+
+func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
+	all := db.ledgers.all()
+	news, err := false, error(nil)
+	for _, l := range all {
+		if failed := db.loadMinutes(ctx, l); failed != nil {
+			err = failed
+		}
+		if l.gather(db, packUntil) {
+			news = true
+		}
+	}
+	if !news && err == nil {
+		return nil
+	}
+	if err == nil {
+		err = db.writeAll(ctx, all)
+	}
+	for _, l := range all {
+		if err == nil {
+			l.landed(db, time.Now())
+		} else {
+			l.aborted()
+		}
+	}
+	db.health.flushed(db.deps.Log, err)
+	db.ledgers.retire(time.Now())
+	db.publish()
+	if err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
+// loadMinutes reads what the disk has of minutes that were begun since the last flush, most often nothing: the rows that
+// are written hold the minute's whole count.
+func (db *DB) loadMinutes(ctx context.Context, l *ledger) error {
+	l.mu.Lock()
+	begins := l.series.unloaded()
+	l.mu.Unlock()
+	for _, begin := range begins {
+		rows, err := db.readMinute(ctx, l.run.ID, begin)
+		if err != nil {
+			return fmt.Errorf("read series: %w", err)
+		}
+		l.mu.Lock()
+		l.series.load(begin, rows)
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// writeAll writes all backlogs in one transaction.
+func (db *DB) writeAll(ctx context.Context, all []*ledger) error {
+	return db.transact(ctx, func(tx *sql.Tx) error {
+		for _, l := range all {
+			if l.backlog.empty() {
+				continue
+			}
+			w := writer{ctx: ctx, tx: tx, db: db, run: l.run.ID}
+			if err := w.backlog(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// transact runs do in one transaction; nothing of it stays when do fails.
+func (db *DB) transact(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := db.file.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback()
+	if err := do(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// checkAfterCrash reads the whole file when the process before did not close it. A crash does not damage the file, but
+// what crashed the machine may have.
+func (db *DB) checkAfterCrash(ctx context.Context) {
+	if !db.file.unclean {
+		return
+	}
+	if err := db.file.check(ctx); err != nil && ctx.Err() == nil {
+		db.deps.Log.Error("the database failed its integrity check", "err", explain(db.file.path, err))
+	}
+}
