@@ -6,20 +6,83 @@
 // or log.
 package normalize
 
-import "shadowdiff/multicast"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"shadowdiff/multicast"
+)
 
 // Normalizer turns responses into documents under one set of rules. It is safe for concurrent use.
-type Normalizer struct{ cfg Config }
+type Normalizer struct {
+	cfg      Config
+	rules    []rule
+	header   headerRules
+	decoders decoders
+	parsers  sync.Pool
+}
 
 // New compiles the rules. Its error joins what Config.Validate finds.
-func New(cfg Config) (*Normalizer, error) { panic("normalize: being built") }
+func New(cfg Config) (*Normalizer, error) {
+	if faults := cfg.Validate(); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if cfg.MaxDecoded <= 0 {
+		cfg.MaxDecoded = defaultMaxDecode
+	}
+	n := &Normalizer{cfg: cfg, header: compileHeaders(cfg.Headers)}
+	n.rules, _ = compileRules(cfg.Rules)
+	return n, nil
+}
 
 // Document reads one response. The document shares memory with resp.Body and holds as long as that does. Reserve is
-// asked before memory is taken, beside that of resp.Body; nil means there is no budget.
+// asked before memory is taken, beside that of resp.Body; nil means there is no budget. When it refuses, Body.Refused
+// says so.
 func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast.Response, reserve func(int64) bool) *Document {
-	panic("normalize: being built")
+	p := n.plan(route, role)
+	d := &Document{
+		Status:   resp.Status,
+		Headers:  n.headers("header", resp.Header, &p),
+		Cookies:  n.cookies(resp.Header, &p),
+		Trailers: n.headers("trailer", resp.Trailer, &p),
+		Body:     n.body(resp, &p, reserve),
+	}
+	if p.status {
+		d.Status = 0
+	}
+	return d
 }
 
 // Fingerprint is a canonical text of the rules and the header list: two Normalizers with the same one make the same
-// documents.
-func (n *Normalizer) Fingerprint() string { panic("normalize: being built") }
+// documents. Spelling, order and repetition do not matter.
+func (n *Normalizer) Fingerprint() string {
+	lines := make([]string, 0, len(n.rules))
+	for i := range n.rules {
+		lines = append(lines, n.rules[i].String())
+	}
+	slices.Sort(lines)
+	lines = append(slices.Compact(lines), "headers "+n.header.String(), fmt.Sprintf("decoded %d", n.cfg.MaxDecoded))
+	return strings.Join(lines, "\n")
+}
+
+// maxScratch is how many bytes of stacks a parser keeps for the next body.
+const maxScratch = 1 << 20
+
+// parser hands out a parser with an empty budget.
+func (n *Normalizer) parser(reserve func(int64) bool) *parser {
+	p, _ := n.parsers.Get().(*parser)
+	if p == nil {
+		p = new(parser)
+	}
+	p.budget = budget{reserve: reserve}
+	return p
+}
+
+// release keeps the parser's stacks for the next body, and nothing that points into this one.
+func (n *Normalizer) release(p *parser) {
+	p.reset()
+	n.parsers.Put(p)
+}

@@ -41,3 +41,20 @@ type Member struct {
 	Value  Value
 	Hidden []Value // earlier copies under the same key, in the order sent
 }
+
+// Member returns the value under a key, or nil when v is no object or has no such member.
+func (v *Value) Member(key string) *Value {
+	lo, hi := 0, len(v.Members)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if v.Members[mid].Key < key {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(v.Members) && v.Members[lo].Key == key {
+		return &v.Members[lo].Value
+	}
+	return nil
+}
