@@ -1,7 +1,10 @@
 package diff
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/DataDog/sketches-go/ddsketch"
@@ -10,8 +13,9 @@ import (
 )
 
 const (
-	sketchError = 0.01 // relative error of a quantile
-	sketchBins  = 1024 // 8 KiB at most: from 5 s down to a few nanoseconds before the lowest bins collapse
+	sketchError = 0.01    // relative error of a quantile
+	maxCount    = 1 << 50 // of one bin
+	sketchBins  = 1024    // 8 KiB at most: from 5 s down to a few nanoseconds before the lowest bins collapse
 )
 
 // Sketch holds a distribution of durations from which quantiles are read with a relative error of 1 %. It takes 8 KiB at
@@ -42,8 +46,11 @@ func (s *Sketch) Quantile(q float64) (time.Duration, bool) {
 		return 0, false
 	}
 	v, err := s.dd.GetValueAtQuantile(q)
-	if err != nil {
+	if err != nil || math.IsNaN(q) {
 		return 0, false
+	}
+	if v >= math.MaxInt64 {
+		return math.MaxInt64, true
 	}
 	return time.Duration(v), true
 }
@@ -65,26 +72,56 @@ func (s *Sketch) Clone() Sketch {
 	return Sketch{s.dd.Copy()}
 }
 
-// MarshalBinary writes the sketch in DDSketch's own encoding; an empty sketch is no bytes.
+// sketchForm begins the encoding: the count of zeros, then for each bin that holds anything the distance from the bin
+// before and the count, all as unsigned varints.
+const sketchForm = 1
+
+// sketchTop is above the bin of the longest duration there is.
+const sketchTop = 2200
+
+// MarshalBinary writes the sketch in about 1 KiB; an empty sketch is no bytes.
 func (s *Sketch) MarshalBinary() ([]byte, error) {
-	var b []byte
-	if s.dd != nil && !s.dd.IsEmpty() {
-		s.dd.Encode(&b, false)
+	if s.Count() == 0 {
+		return nil, nil
 	}
+	b := binary.AppendUvarint([]byte{sketchForm}, uint64(s.dd.GetZeroCount()))
+	before := 0
+	s.dd.GetPositiveValueStore().ForEach(func(bin int, n float64) (stop bool) {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(bin-before)), uint64(n))
+		before = bin
+		return false
+	})
 	return b, nil
 }
 
-// UnmarshalBinary replaces the sketch by the one that MarshalBinary wrote.
+// UnmarshalBinary replaces the sketch by the one that MarshalBinary wrote. The library's own decoder panics on bytes
+// that were damaged.
 func (s *Sketch) UnmarshalBinary(b []byte) error {
 	s.dd = nil
 	if len(b) == 0 {
 		return nil
 	}
-	n := newSketch()
-	if err := n.DecodeAndMergeWith(b); err != nil {
-		return fmt.Errorf("decode sketch: %w", err)
+	if b[0] != sketchForm {
+		return fmt.Errorf("decode sketch: unknown form %d", b[0])
 	}
-	s.dd = n
+	zeros, size := binary.Uvarint(b[1:])
+	if size <= 0 || zeros > maxCount {
+		return errors.New("decode sketch: damaged")
+	}
+	dd := newSketch()
+	_ = dd.AddWithCount(0, float64(zeros))
+	bin := uint64(0)
+	for b = b[1+size:]; len(b) > 0; {
+		distance, k := binary.Uvarint(b)
+		n, l := binary.Uvarint(b[max(k, 0):])
+		if k <= 0 || l <= 0 || distance > sketchTop || bin+distance > sketchTop || n == 0 || n > maxCount {
+			return errors.New("decode sketch: damaged")
+		}
+		bin += distance
+		dd.GetPositiveValueStore().AddWithCount(int(bin), float64(n))
+		b = b[k+l:]
+	}
+	s.dd = dd
 	return nil
 }
 

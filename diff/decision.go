@@ -1,0 +1,100 @@
+package diff
+
+import "time"
+
+// listed is how many differences a verdict's reasons name before they are only counted.
+const listed = 3
+
+// decide finds the word, the reasons for it, and what is missing.
+func (s *scope) decide(v *Verdict) {
+	if v.Reasons = s.faults(v); len(v.Reasons) > 0 {
+		v.Word = Different
+	} else {
+		more, ok := s.forecast()
+		if ok && s.row.NoControl == 0 {
+			v.MoreNeeded = &more
+		}
+		if v.Reasons = s.missing(v); len(v.Reasons) > 0 {
+			v.Word = Undecided
+		} else {
+			v.Word, v.Reasons = Equivalent, s.proof(v)
+		}
+	}
+	v.Reasons = append(v.Reasons, s.asides()...)
+}
+
+// faults says what makes the scope "different".
+func (s *scope) faults(v *Verdict) (reasons []string) {
+	beyond := 0
+	for _, st := range s.standings {
+		switch {
+		case st.decides == nil:
+		case len(reasons) < listed:
+			reasons = append(reasons, s.fault(st))
+		default:
+			beyond++
+		}
+	}
+	if beyond > 0 {
+		reasons = append(reasons, thousands(int64(beyond))+" more confirmed differences decide it as well")
+	}
+	// A route is one hypothesis among many, the run as a whole is not.
+	alpha := s.watch.cfg.Alpha
+	if !s.whole {
+		alpha = alphaAt(alpha, s.row.Order)
+	}
+	budget := s.watch.cfg.budget()
+	if seen := s.seen(); seen > 0 && s.watch.bets.above(s.scores(), alpha, budget*seen) {
+		reasons = append(reasons, "at least "+percentBeside(1-v.EquivBounds[1], budget)+
+			" of the requests differ because of the candidate, over "+s.budget())
+	}
+	return reasons
+}
+
+// missing says what stands between the counts and "equivalent".
+func (s *scope) missing(v *Verdict) (reasons []string) {
+	row, cfg := s.row, s.watch.cfg
+	say := func(reason string) { reasons = append(reasons, reason) }
+	if row.Compared == 0 {
+		return []string{"nothing has been compared yet"}
+	}
+	if row.NoControl > 0 {
+		say(s.uncontrolled())
+	}
+	proven := s.watch.bets.atMost(s.scores(), cfg.Alpha, cfg.budget()*s.seen())
+	if !proven {
+		say(s.reaches(v))
+	}
+	for _, st := range s.standings {
+		if st.over != nil {
+			say(s.reachesAlone(st))
+		}
+	}
+	if len(s.different) > 0 {
+		say(s.byThemselves())
+	}
+	if lost := row.Unknown["oversize"] + row.Unknown["panic"]; float64(lost) > cfg.budget()*float64(row.Compared+v.Unknown) {
+		say(thousands(lost) + " exchanges could not be judged (oversize, panic), more than " + s.budget() + " allows")
+	}
+	if row.Compared < cfg.MinCompared {
+		say(thousands(cfg.MinCompared) + " requests are to be compared, so far it is " + thousands(row.Compared))
+	}
+	if lasted := row.Last.Sub(row.First); lasted < cfg.MinDuration {
+		say("traffic is to be watched for " + cfg.MinDuration.String() + ", so far it is " + lasted.Truncate(time.Second).String())
+	}
+	if !proven && v.MoreNeeded != nil && s.priced(*v.MoreNeeded) {
+		say(s.noise(*v.MoreNeeded))
+	}
+	return reasons
+}
+
+// priced tells whether noise is what the proof costs so much for: without any it would take less than half.
+func (s *scope) priced(more int64) bool {
+	if s.noisiest == nil || s.noisiest.noise() == 0 {
+		return false
+	}
+	free, ok := leastMore(func(m float64) bool {
+		return s.watch.bets.atMost(scores{0, m, 0}, s.watch.cfg.Alpha, s.watch.cfg.budget())
+	})
+	return ok && more+s.row.Compared > 2*free
+}

@@ -1,0 +1,115 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+)
+
+// budget names the budget as the configuration does.
+func (s *scope) budget() string { return "the budget of " + percent(s.watch.cfg.budget()) }
+
+// place names a field for a sentence.
+func (st *standing) place() string { return st.finding.Field + " on " + st.finding.Route }
+
+// fault says what a deciding difference is, and why no budget saves it.
+func (s *scope) fault(st *standing) string {
+	r, said := st.decides, st.place()+" "
+	switch {
+	case r.test == TestExtent:
+		return said + fmt.Sprintf("differs on both sides, in more places on the candidate's %s times and on the control's %s times",
+			thousands(r.counts.CandidateOnly), thousands(r.counts.ControlOnly))
+	case r.test == TestDrift:
+		return said + fmt.Sprintf("has drifted: the candidate's is greater than the control's %s times and less %s times",
+			thousands(r.counts.CandidateOnly), thousands(r.counts.ControlOnly))
+	}
+	verb := [...]string{TestValue: "differs", TestFormat: "has another format", TestType: "has another type", TestPresence: "is missing or extra"}[r.test]
+	if st.row.Field == fieldTransport {
+		verb = "failed"
+	}
+	said += fmt.Sprintf("%s on the candidate's side alone in %s of %s requests, on the control's alone in %s",
+		verb, thousands(r.counts.CandidateOnly), thousands(st.n), thousands(r.counts.ControlOnly))
+	budget := s.watch.cfg.budget()
+	switch {
+	case st.row.Field == fieldTransport, st.row.Field == fieldStatus:
+		return said + "; no budget covers " + st.row.Field
+	case s.watch.bets.above(r.counts.scores(st.n), r.alpha, budget):
+		low, _ := s.watch.bets.interval(r.counts.scores(st.n), r.alpha)
+		return said + "; in excess at least " + percentBeside(low, budget) + ", over " + s.budget()
+	default:
+		return said + "; strict allows none"
+	}
+}
+
+// reaches says that the interval is still too wide.
+func (s *scope) reaches(v *Verdict) string {
+	budget := s.watch.cfg.budget()
+	return "the interval reaches " + percentBeside(1-v.EquivBounds[0], budget) + ", over " + s.budget()
+}
+
+// reachesAlone says that one confirmed difference may still be over the budget.
+func (s *scope) reachesAlone(st *standing) string {
+	budget := s.watch.cfg.budget()
+	_, high := s.watch.bets.interval(st.over.counts.scores(st.n), st.over.alpha)
+	return "the confirmed difference " + st.place() + " reaches " + percentBeside(high, budget) + " of its route's requests, over " + s.budget()
+}
+
+func (s *scope) uncontrolled() string {
+	const why = "without a control nothing is ever called equivalent"
+	if s.row.NoControl == s.row.Compared {
+		return "there is no secondary: noise counts against the candidate, and " + why
+	}
+	return thousands(s.row.NoControl) + " of " + thousands(s.row.Compared) + " requests were compared without a secondary, and " + why
+}
+
+// byThemselves names routes that are different though the run as a whole is not.
+func (s *scope) byThemselves() string {
+	names, rest := s.different, ""
+	if beyond := len(names) - listed; beyond > 0 {
+		names, rest = names[:listed], fmt.Sprintf(" and %s more", thousands(int64(beyond)))
+	}
+	return "different by themselves: " + strings.Join(names, ", ") + rest
+}
+
+// noise names the field that makes most noise, and what quieting it would save.
+func (s *scope) noise(more int64) string {
+	st := s.noisiest
+	said := fmt.Sprintf("the noise of %s (%s of its requests differ on one side only) is what keeps it from equivalent",
+		st.place(), percent(ratio(st.noise(), st.n)))
+	all, ok := s.quiet()
+	if saved := more - all; ok && saved > more/10 {
+		return said + ": quieting it would save " + about(saved) + " requests"
+	}
+	return said + ", together with that of other fields: quieting it alone would save little"
+}
+
+// proof says what makes the scope "equivalent".
+func (s *scope) proof(v *Verdict) []string {
+	budget := s.watch.cfg.budget()
+	reasons := []string{"at most " + percentBeside(1-v.EquivBounds[0], budget) + " of the requests differ because of the candidate, within " + s.budget()}
+	within := 0
+	for _, st := range s.standings {
+		if st.finding.Confirmed && !st.informs() {
+			within++
+		}
+	}
+	if within > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s confirmed differences are each within it too", thousands(int64(within))))
+	}
+	return reasons
+}
+
+// asides says what is confirmed and decides nothing.
+func (s *scope) asides() (said []string) {
+	for _, st := range s.standings {
+		switch {
+		case !st.finding.Confirmed || !st.informs():
+		case len(said) == listed:
+			return said
+		case st.finding.Field == fieldLatency:
+			said = append(said, "beside the verdict: "+st.finding.Route+" is slower than the control")
+		default:
+			said = append(said, "beside the verdict: the bodies of "+st.finding.Route+" have drifted in size")
+		}
+	}
+	return said
+}

@@ -1,0 +1,112 @@
+package diff
+
+import "math"
+
+// scope is what a verdict is of: a whole run, or one of its routes.
+type scope struct {
+	watch     *Watch
+	row       *RouteTally
+	whole     bool
+	few       bool        // a route with too few requests to confirm anything
+	standings []*standing // those with something to show
+	noisiest  *standing
+	hidden    []NotJudged
+	different []string // routes that are different by themselves
+}
+
+// add takes in one field of the scope.
+func (s *scope) add(st *standing) {
+	if st.row == nil { // latency: of interest where the candidate is slower
+		if st.finding.Confirmed || st.finding.LnE > 0 {
+			s.standings = append(s.standings, st)
+		}
+		return
+	}
+	if st.shown == nil {
+		return
+	}
+	s.standings = append(s.standings, st)
+	if s.noisiest == nil || st.noise() > s.noisiest.noise() {
+		s.noisiest = st
+	}
+	if st.hidden() {
+		s.hidden = append(s.hidden, NotJudged{st.row.Route, st.row.Field, st.n, ratio(st.row.Noise, st.n)})
+	}
+}
+
+// include takes in a whole route that was judged.
+func (s *scope) include(r *routeStanding) {
+	s.standings = append(s.standings, r.standings...)
+	if n := r.noisiest; n != nil && (s.noisiest == nil || n.noise() > s.noisiest.noise()) {
+		s.noisiest = n
+	}
+	s.hidden = append(s.hidden, r.last.NotJudged...)
+	if r.last.Word == Different {
+		s.different = append(s.different, r.row.Route)
+	}
+}
+
+// verdict computes every figure and then the word.
+func (s *scope) verdict(latency *standing) *Verdict {
+	row, cfg := s.row, s.watch.cfg
+	v := &Verdict{
+		Compared: row.Compared, RawRate: ratio(row.Raw, row.Compared), NoiseRate: ratio(row.Noise, row.Compared),
+		CandidateOnly: row.Results.CandidateOnly, ControlOnly: row.Results.ControlOnly, Both: row.Results.Both,
+		CandidateUp: row.CandidateUp, ControlUp: row.ControlUp,
+		Excess:       ratio(row.Results.CandidateOnly-row.Results.ControlOnly, row.Compared),
+		ExcessBounds: [2]float64{-1, 1}, EquivBounds: [2]float64{0, 1}, Alpha: cfg.Alpha, Budget: cfg.budget(),
+		NotJudged: []NotJudged{}, Differences: findings(s.standings), Latency: latency.latencyFinding(row),
+	}
+	for _, n := range row.Unknown {
+		v.Unknown += n
+	}
+	if !s.whole {
+		v.Route = &row.Route
+	}
+	low, high := s.watch.bets.interval(s.scores(), cfg.Alpha)
+	v.ExcessBounds = [2]float64{low, high}
+	if seen := s.seen(); seen > 0 {
+		v.Equivalence = rate(v.Excess / seen)
+		v.EquivBounds = [2]float64{rate(high / seen), rate(low / seen)}
+	} else {
+		v.Equivalence = 1 // as much as nothing says: the interval is 0 to 1
+	}
+	if s.few {
+		v.NotJudged = append(v.NotJudged, NotJudged{Route: row.Route, Compared: row.Compared, NoiseRate: v.NoiseRate})
+	}
+	v.NotJudged = append(v.NotJudged, s.hidden...)
+	s.decide(v)
+	return v
+}
+
+// scores are those of the requests as a whole.
+func (s *scope) scores() scores { return s.row.Results.scores(s.row.Compared) }
+
+// seen is the part of the requests in which noise leaves an excess to be seen; dividing the excess by it corrects for
+// the noise in the same answers.
+//
+// Source: Abbott, "A method of computing the effectiveness of an insecticide" (1925).
+func (s *scope) seen() float64 { return 1 - ratio(s.row.ControlUp, s.row.Compared) }
+
+// rate is the equivalence rate for a corrected excess.
+func rate(d float64) float64 { return 1 - math.Min(1, math.Max(0, d)) }
+
+func ratio(part, all int64) float64 {
+	if all <= 0 {
+		return 0
+	}
+	return float64(part) / float64(all)
+}
+
+// latencyFinding sums up the pairs of times.
+func (st *standing) latencyFinding(row *RouteTally) LatencyFinding {
+	l := &row.Latency
+	f := LatencyFinding{Slower: l.Slower, Faster: l.Faster, LnE: st.finding.LnE, Confirmed: st.finding.Confirmed}
+	candidate, ok1 := l.Candidate.Quantile(0.99)
+	secondary, ok2 := l.Secondary.Quantile(0.99)
+	if ok1 && ok2 && secondary > 0 {
+		r := float64(candidate) / float64(secondary)
+		f.P99Ratio = &r
+	}
+	return f
+}

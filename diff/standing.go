@@ -1,0 +1,137 @@
+package diff
+
+import (
+	"math"
+	"time"
+)
+
+// standing is one field of one route as it was last judged.
+type standing struct {
+	row      *FieldTally
+	n        int64 // requests that tell of the field
+	readings []reading
+	shown    *reading
+	finding  Finding
+	fresh    []Confirmed
+	orders   int
+	measured measured
+
+	decides *reading // gravest confirmed test that makes the route "different"
+	over    *reading // gravest confirmed test whose interval reaches over the budget
+}
+
+// measured is what the shown interval was computed from.
+type measured struct {
+	test Test
+	n    int64
+	Counts
+}
+
+// informs tells of a difference that is shown and may be confirmed, but decides nothing.
+func (st *standing) informs() bool {
+	return st.finding.Field == fieldLatency || st.finding.Field == fieldSize && st.finding.Kind == TestDrift
+}
+
+// field judges one field anew where its row or its number of requests changed, and tells whether that was so.
+func (w *Watch) field(st *standing, row *FieldTally, route *RouteTally, at time.Time) (changed bool) {
+	n := route.Judged()
+	if row.Field == fieldTransport {
+		n = route.Compared
+	}
+	if st.row == row && st.n == n {
+		return false
+	}
+	if st.row != row {
+		st.readings = w.readings(st.readings[:0], row, n, at)
+		st.fresh, st.orders = nil, 0
+		for i := range st.readings {
+			r := &st.readings[i]
+			st.orders = max(st.orders, row.Tests[r.test].Order)
+			if r.confirmed != nil && row.Tests[r.test].Confirmed == nil {
+				st.fresh = append(st.fresh, Confirmed{row.Route, row.Field, r.test, *r.confirmed})
+			}
+		}
+		st.shown = toShow(st.readings)
+	}
+	st.row, st.n = row, n
+	st.present(w)
+	st.weigh(w)
+	return true
+}
+
+// present brings the finding up to date.
+func (st *standing) present(w *Watch) {
+	r := st.shown
+	if r == nil { // only traits were counted
+		st.finding = Finding{Route: st.row.Route, Field: st.row.Field, Compared: st.n, ExcessBounds: [2]float64{-1, 1}}
+		return
+	}
+	bounds := st.finding.ExcessBounds
+	st.finding = r.finding(st.row.Route, st.row.Field, st.n)
+	now := measured{r.test, st.n, r.counts}
+	if r.confirmed == nil && !now.grown(st.measured) {
+		st.finding.ExcessBounds = bounds
+		return
+	}
+	st.measured = now
+	st.finding.ExcessBounds[0], st.finding.ExcessBounds[1] = w.bets.interval(r.counts.scores(st.n), r.alpha)
+}
+
+// grown tells whether any count is more than 1 % above what it was.
+func (m measured) grown(was measured) bool {
+	over := func(now, was int64) bool { return now < was || now-was > was/100 }
+	return m.test != was.test || over(m.n, was.n) ||
+		over(m.CandidateOnly, was.CandidateOnly) || over(m.ControlOnly, was.ControlOnly)
+}
+
+// weigh finds what the confirmed tests decide. All of them count, not only the one that is shown: a field may be
+// missing in a few requests and wrong in many.
+func (st *standing) weigh(w *Watch) {
+	st.decides, st.over = nil, nil
+	budget := w.cfg.budget()
+	for i := range st.readings {
+		r := &st.readings[i]
+		if r.confirmed == nil || st.row.Field == fieldSize && r.test == TestDrift {
+			continue
+		}
+		s := r.counts.scores(st.n)
+		covered := r.test < TestExtent && st.row.Field != fieldStatus && st.row.Field != fieldTransport && !w.cfg.Strict
+		switch {
+		case !covered || w.bets.above(s, r.alpha, budget):
+			st.decides = graver(st.decides, r)
+		case !w.bets.atMost(s, r.alpha, budget):
+			st.over = graver(st.over, r)
+		}
+	}
+}
+
+// noise is the number of requests in which the field differed on one side only and would have without any fault.
+func (st *standing) noise() int64 {
+	c := &st.row.Tests[TestValue].Counts
+	return 2 * min(c.CandidateOnly, c.ControlOnly)
+}
+
+// hidden tells of a field whose value differs on both sides in nearly every request, so that a change of it cannot be
+// seen.
+func (st *standing) hidden() bool {
+	both := st.row.Tests[TestValue].Both
+	return both > 0 && float64(both) >= 0.99*float64(st.n)
+}
+
+// latency judges how much longer the candidate takes than the secondary.
+func (w *Watch) latency(route *RouteTally, at time.Time) *standing {
+	l := &route.Latency
+	st := &standing{n: l.Slower + l.Faster, orders: l.Order}
+	r := &reading{
+		test: TestDrift, counts: Counts{CandidateOnly: l.Slower, ControlOnly: l.Faster},
+		alpha: alphaAt(w.cfg.Alpha, l.Order), lnE: Evidence(l.Slower, l.Faster), confirmed: l.Confirmed,
+	}
+	if r.confirmed == nil && r.lnE >= -math.Log(r.alpha) {
+		r.confirmed = &Confirmation{Time: at, Requests: st.n, Alpha: w.cfg.Alpha}
+		st.fresh = []Confirmed{{route.Route, fieldLatency, TestDrift, *r.confirmed}}
+	}
+	st.shown = r
+	st.finding = r.finding(route.Route, fieldLatency, st.n)
+	st.finding.ExcessBounds[0], st.finding.ExcessBounds[1] = w.bets.interval(r.counts.scores(st.n), r.alpha)
+	return st
+}
