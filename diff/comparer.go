@@ -17,5 +17,87 @@ func NewComparer(n *normalize.Normalizer, names *normalize.Names, limits Limits)
 	return &Comparer{normalizer: n, names: names, limits: limits}
 }
 
-// Compare judges one exchange. What the Comparison holds of it is good until the exchange is given back.
-func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison { panic("diff: being built") }
+// Compare judges one exchange. An exchange for which there is no memory becomes unknown, in the Comparison and in ex
+// alike. But for its Exchange, the Comparison shares nothing with ex.
+func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
+	out := &Comparison{
+		Time: ex.Time, Route: ex.Route, Exchange: ex,
+		NoControl: ex.Response(multicast.Secondary).Outcome == "",
+	}
+	if out.Route == "" {
+		out.Route = c.names.Route(ex.Request.Method, ex.Request.Target)
+	}
+	candidate, control := ex.Response(multicast.Candidate), ex.Response(multicast.Secondary)
+	switch failed := failedLeg(candidate); {
+	case ex.Unknown != "":
+		out.Unknown = ex.Unknown
+	case failed && !out.NoControl && failedLeg(control):
+		out.unknown(multicast.ReasonShadowsFailed)
+	case failed:
+		out.fail(candidate, &out.Candidate)
+	case !out.NoControl && failedLeg(control):
+		out.fail(control, &out.Control)
+	default:
+		c.documents(out)
+	}
+	return out
+}
+
+// failedLeg tells whether a shadow gave no answer that could be compared. One that was cut off because it was endless
+// is an answer: its body is longer than the primary's.
+func failedLeg(r *multicast.Response) bool {
+	return r.Outcome != multicast.OutcomeOK && r.Outcome != multicast.OutcomeOversize
+}
+
+func (out *Comparison) unknown(reason multicast.Reason) {
+	out.Unknown = reason
+	out.Exchange.Unknown = reason
+}
+
+// fail is an exchange of which exactly one shadow gave no answer: nothing else is judged, since the other side's noise
+// has no control.
+func (out *Comparison) fail(leg *multicast.Response, list *[]Difference) {
+	text := string(leg.Outcome)
+	if leg.Detail != "" {
+		text += ": " + leg.Detail
+	}
+	f := newFound(DefaultLimits())
+	f.add(Difference{
+		Field: string(normalize.FieldTransport), Kind: KindFailed,
+		Left: excerptOfText(string(multicast.OutcomeOK), f.limits.Excerpt), Right: excerptOfText(text, f.limits.Excerpt),
+	})
+	candidate, control := f, newFound(f.limits)
+	if list == &out.Control {
+		candidate, control = control, candidate
+	}
+	out.judge(candidate, control)
+	out.Failed = true
+}
+
+// documents compares the answers of all that were asked.
+func (c *Comparer) documents(out *Comparison) {
+	a := answers{comparer: c, exchange: out.Exchange, route: out.Route}
+	if !a.read(!out.NoControl) {
+		out.unknown(multicast.ReasonMemory)
+		return
+	}
+	primary := a.documents[multicast.Primary]
+	candidate, control := newFound(c.limits), newFound(c.limits)
+	candidate.documents(primary, a.documents[multicast.Candidate])
+	if out.NoControl {
+		out.judge(candidate, control)
+		return
+	}
+	control.documents(primary, a.documents[multicast.Secondary])
+	out.judge(candidate, control)
+	out.drift(candidate, control, a.sizes())
+	out.latency()
+}
+
+// latency takes the pair's times when both gave a whole answer.
+func (out *Comparison) latency() {
+	c, s := out.Exchange.Response(multicast.Candidate), out.Exchange.Response(multicast.Secondary)
+	if c.Outcome == multicast.OutcomeOK && s.Outcome == multicast.OutcomeOK {
+		out.Latency = LatencyPair{Candidate: c.Duration, Secondary: s.Duration}
+	}
+}

@@ -1,0 +1,164 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"shadowdiff/normalize"
+)
+
+// excerpter writes values as JSON text and cuts what does not fit; where it has cut, it says so.
+type excerpter struct {
+	buf  []byte
+	room int // bytes left, those set apart for closing and for saying what was cut not counted
+}
+
+// setApart is kept for each open array or object: `,"…":"1234567890 more"}` and a little.
+const setApart = 32
+
+func excerptOf(v *normalize.Value, limit int) Excerpt {
+	if v == nil {
+		return ""
+	}
+	x := excerpter{room: limit - setApart}
+	x.value(v)
+	return Excerpt(x.buf)
+}
+
+// excerptOfText is for bytes that are no JSON: a header, a line, a summary.
+func excerptOfText(s string, limit int) Excerpt {
+	x := excerpter{room: limit - setApart}
+	x.text(strings.ToValidUTF8(s, "\uFFFD"))
+	return Excerpt(x.buf)
+}
+
+func (x *excerpter) write(s string) {
+	x.buf = append(x.buf, s...)
+	x.room -= len(s)
+}
+
+func (x *excerpter) value(v *normalize.Value) {
+	switch v.Type {
+	case normalize.Null:
+		x.write("null")
+	case normalize.Bool:
+		x.write(v.Text)
+	case normalize.Number:
+		x.number(v)
+	case normalize.String:
+		x.text(v.Text)
+	case normalize.Array:
+		x.array(v)
+	case normalize.Object:
+		x.object(v)
+	}
+}
+
+// number writes a number as it was sent.
+func (x *excerpter) number(v *normalize.Value) {
+	sent := string(v.Raw)
+	if sent == "" {
+		sent = v.Text
+	}
+	if len(sent) > max(x.room, 24) {
+		x.write(fmt.Sprintf(`"%s…"`, sent[:min(len(sent), max(x.room, 8)-5)]))
+		return
+	}
+	x.write(sent)
+}
+
+func (x *excerpter) array(v *normalize.Value) {
+	if x.room < 2*setApart && len(v.Items) > 0 {
+		x.write(`"…"`)
+		return
+	}
+	x.room -= setApart
+	x.write("[")
+	for i := range v.Items {
+		if i > 0 {
+			x.write(",")
+		}
+		if x.room < 8 {
+			x.write(fmt.Sprintf(`"… %d more"`, len(v.Items)-i))
+			break
+		}
+		x.value(&v.Items[i])
+	}
+	x.write("]")
+}
+
+func (x *excerpter) object(v *normalize.Value) {
+	if x.room < 2*setApart && len(v.Members) > 0 {
+		x.write(`"…"`)
+		return
+	}
+	x.room -= setApart
+	x.write("{")
+	for i := range v.Members {
+		if i > 0 {
+			x.write(",")
+		}
+		if x.room < 24 {
+			x.write(fmt.Sprintf(`"…":"%d more"`, len(v.Members)-i))
+			break
+		}
+		x.text(v.Members[i].Key)
+		x.write(":")
+		x.value(&v.Members[i].Value)
+	}
+	x.write("}")
+}
+
+// text writes a JSON string. What a person could not see or tell apart from a space is escaped.
+func (x *excerpter) text(s string) {
+	x.write(`"`)
+	for i := 0; i < len(s); {
+		if x.room < 8 {
+			x.write("…")
+			break
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '"' || r == '\\':
+			x.write(`\` + s[i:i+1])
+		case r == '\n':
+			x.write(`\n`)
+		case r == '\t':
+			x.write(`\t`)
+		case r == '\r':
+			x.write(`\r`)
+		case r == utf8.RuneError && n == 1:
+			n = x.atom(s[i:])
+		case r > 0xFFFF || unicode.IsPrint(r) || unicode.IsMark(r):
+			x.write(s[i : i+n])
+		default:
+			x.write(fmt.Sprintf(`\u%04x`, r))
+		}
+		i += n
+	}
+	x.write(`"`)
+}
+
+// atom writes what stands in a Value's text for a lone surrogate or for a bad byte, and returns its length.
+func (x *excerpter) atom(s string) int {
+	r, n := atomOf(s)
+	if r >= 0 {
+		x.write(fmt.Sprintf(`\u%04x`, r))
+	} else {
+		x.write("\uFFFD")
+	}
+	return n
+}
+
+// atomOf reads the atom at the beginning of a text: a lone surrogate, or minus a bad byte.
+func atomOf(s string) (r rune, n int) {
+	switch {
+	case s[0] == 0xED && len(s) >= 3:
+		return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
+	case s[0] == 0xFF && len(s) >= 2:
+		return -rune(s[1]), 2
+	}
+	return -rune(s[0]), 1
+}

@@ -1,0 +1,57 @@
+package diff
+
+// sum is what one comparison of two documents says of one field.
+type sum struct {
+	level  Level
+	places int
+}
+
+// found gathers what one comparison of two documents finds: everything in sums, the first and the first of each field
+// as differences.
+type found struct {
+	limits      Limits
+	differences []Difference
+	cut         bool
+	sums        map[string]*sum
+	changes     []change // for drift
+	lost        []span   // parts of the left body that the right has nothing to compare with
+	noDrift     bool     // nothing in the bodies can be greater or less
+}
+
+// span is a part of the left body by order of its values: size of them from at on.
+type span struct{ at, size int }
+
+func newFound(limits Limits) *found { return &found{limits: limits} }
+
+// count counts one place that differs.
+func (f *found) count(field string, kind Kind) *sum {
+	s := f.sums[field]
+	if s == nil {
+		if f.sums == nil {
+			f.sums = map[string]*sum{}
+		}
+		s = &sum{}
+		f.sums[field] = s
+	}
+	s.level = max(s.level, kind.Level())
+	s.places++
+	return s
+}
+
+// keeps tells whether the difference just counted is to be listed: there is room, or it is the first of its field and
+// there is some room kept for these.
+func (f *found) keeps(s *sum) bool {
+	n := len(f.differences)
+	if n < f.limits.Differences || s.places == 1 && n < 2*f.limits.Differences {
+		return true
+	}
+	f.cut = true
+	return false
+}
+
+// add counts a difference that is no place in JSON.
+func (f *found) add(d Difference) {
+	if f.keeps(f.count(d.Field, d.Kind)) {
+		f.differences = append(f.differences, d)
+	}
+}

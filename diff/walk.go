@@ -1,0 +1,226 @@
+package diff
+
+import (
+	"fmt"
+
+	"shadowdiff/normalize"
+)
+
+// walk compares two JSON values place by place. Subtrees that are equal are settled by their hashes and looked at once.
+//
+// The same walk also counts without listing (counting > 0): that is how the elements of an array are paired so that the
+// fewest differences remain.
+type walk struct {
+	*found
+	place *place
+	path  []step
+	note  string // of all differences while it stands
+	work  int    // steps left of limits.Work
+
+	counting int
+	cost     cost
+	costs    map[[2]*normalize.Value]cost
+}
+
+// step is one level of the two pointers: a key of both, or an index of each.
+type step struct {
+	key         string
+	element     bool
+	left, right int
+}
+
+// cost is a number of differences, and then their gravity.
+type cost struct{ differences, levels int }
+
+func (c cost) less(o cost) bool {
+	if c.differences != o.differences {
+		return c.differences < o.differences
+	}
+	return c.levels < o.levels
+}
+
+func (c cost) plus(o cost) cost { return cost{c.differences + o.differences, c.levels + o.levels} }
+
+func (f *found) walk(l, r *normalize.Value) {
+	w := &walk{found: f, place: bodyPlace(), work: f.limits.Work}
+	w.values(l, r, 0)
+}
+
+// equal is exact, and quick where the values differ.
+func (w *walk) equal(l, r *normalize.Value) bool {
+	if l.Hash != r.Hash {
+		return false
+	}
+	if w.counting > 0 {
+		w.work -= l.Size
+	}
+	return l.Equal(r)
+}
+
+// values compares two values at the same place; at is the left one's place in the order of the left body's values.
+func (w *walk) values(l, r *normalize.Value, at int) {
+	if w.equal(l, r) {
+		return
+	}
+	w.different(l, r, at)
+}
+
+// different is values for two that are known not to be equal.
+func (w *walk) different(l, r *normalize.Value, at int) {
+	if w.counting > 0 {
+		w.cost = w.cost.plus(w.costOf(l, r))
+		return
+	}
+	w.inside(l, r, at)
+}
+
+// inside says at which places two values differ that are not equal.
+func (w *walk) inside(l, r *normalize.Value, at int) {
+	switch {
+	case l.Type != r.Type:
+		w.lose(at, l.Size)
+		w.differ(KindType, l, r, "")
+	case l.Type == normalize.Null: // all nulls are equal
+	case l.Type == normalize.Array || l.Type == normalize.Object:
+		if len(w.path) >= w.limits.Depth {
+			w.lose(at, l.Size)
+			w.differ(KindValue, l, r, fmt.Sprintf("nested deeper than %d levels: compared as a whole", w.limits.Depth))
+		} else if l.Type == normalize.Array {
+			w.arrays(l, r, at)
+		} else {
+			w.objects(l, r, at)
+		}
+	default:
+		w.change(l, r, at)
+		kind := KindValue
+		if normalize.ShapeOf(l) != normalize.ShapeOf(r) {
+			kind = KindFormat
+		}
+		w.differ(kind, l, r, "")
+	}
+}
+
+// objects compares two objects, whose members are sorted by key.
+func (w *walk) objects(l, r *normalize.Value, at int) {
+	fold := len(l.Members) > keysApart
+	foldExtra := fold || len(r.Members) > len(l.Members)+keysApart
+	at++
+	for i, j := 0, 0; i < len(l.Members) || j < len(r.Members); {
+		switch {
+		case j == len(r.Members) || i < len(l.Members) && l.Members[i].Key < r.Members[j].Key:
+			m := &l.Members[i]
+			w.lose(at, m.Value.Size)
+			w.member(m.Key, fold, func() { w.differ(KindMissing, &m.Value, nil, "") })
+			at += m.Value.Size
+			i++
+		case i == len(l.Members) || l.Members[i].Key > r.Members[j].Key:
+			m := &r.Members[j]
+			w.member(m.Key, foldExtra, func() { w.differ(KindExtra, nil, &m.Value, "") })
+			j++
+		default:
+			w.members(&l.Members[i], &r.Members[j], at, fold)
+			at += l.Members[i].Value.Size
+			i++
+			j++
+		}
+	}
+}
+
+// member does what concerns the member under a key.
+func (w *walk) member(key string, fold bool, do func()) {
+	if w.counting > 0 {
+		w.path = append(w.path, step{}) // for its depth alone
+		do()
+		w.path = w.path[:len(w.path)-1]
+		return
+	}
+	above := w.place
+	w.place = above.key(key, fold)
+	w.path = append(w.path, step{key: key})
+	do()
+	w.path = w.path[:len(w.path)-1]
+	w.place = above
+}
+
+// members compares the members that both have under a key: their last copies, and only when these are equal the
+// earlier ones.
+func (w *walk) members(l, r *normalize.Member, at int, fold bool) {
+	if !w.equal(&l.Value, &r.Value) {
+		w.member(l.Key, fold, func() { w.different(&l.Value, &r.Value, at) })
+		return
+	}
+	n, m := len(l.Hidden), len(r.Hidden)
+	if n != m {
+		note := fmt.Sprintf("duplicate key: %d copies on the left, %d on the right", n+1, m+1)
+		w.member(l.Key, fold, func() {
+			if n > m {
+				w.differ(KindMissing, &l.Hidden[m], nil, note)
+			} else {
+				w.differ(KindExtra, nil, &r.Hidden[n], note)
+			}
+		})
+		return
+	}
+	for k := range l.Hidden {
+		if !w.equal(&l.Hidden[k], &r.Hidden[k]) {
+			w.member(l.Key, fold, func() {
+				w.differ(KindValue, &l.Hidden[k], &r.Hidden[k], "duplicate key: an earlier copy differs")
+			})
+			return
+		}
+	}
+}
+
+// differ counts one difference, and lists it where there is room.
+func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
+	if w.counting > 0 {
+		w.cost = w.cost.plus(cost{1, int(kind.Level())})
+		return
+	}
+	p := w.place
+	if p.sum == nil {
+		p.sum = w.count(p.field(), kind)
+	} else {
+		p.sum.level = max(p.sum.level, kind.Level())
+		p.sum.places++
+	}
+	if !w.keeps(p.sum) {
+		return
+	}
+	d := Difference{Field: p.field(), Kind: kind, Note: join(note, w.note)}
+	if l != nil {
+		d.LeftPointer = w.pointer(func(s step) int { return s.left })
+	}
+	if r != nil {
+		d.RightPointer = w.pointer(func(s step) int { return s.right })
+	}
+	if l != nil && r != nil && l.Type == normalize.String && r.Type == normalize.String {
+		var seen string
+		d.Left, d.Right, seen = texts(l.Text, r.Text, w.limits.Excerpt)
+		d.Note = join(d.Note, seen)
+	} else {
+		d.Left, d.Right = excerptOf(l, w.limits.Excerpt), excerptOf(r, w.limits.Excerpt)
+	}
+	w.differences = append(w.differences, d)
+}
+
+// pointer writes the path as one side has it.
+func (w *walk) pointer(index func(step) int) *string {
+	var b []byte
+	for _, s := range w.path {
+		if s.element {
+			b = normalize.AppendPointerIndex(b, index(s))
+		} else {
+			b = normalize.AppendPointerKey(b, s.key)
+		}
+	}
+	pointer := string(b)
+	return &pointer
+}
+
+// lose notes that a part of the left body has nothing to be compared with.
+func (w *walk) lose(at, size int) {
+	if w.counting == 0 {
+		w.lost = append(w.lost, span{at, size})
+	}
+}
