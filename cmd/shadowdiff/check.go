@@ -27,7 +27,11 @@ asked. Exit code 0 when there is none, else 2.`)
 	}
 	cfg, faults := readConfig(*file, nil, os.LookupEnv)
 	for _, f := range faults {
-		fmt.Fprintln(std.out, f.line("check"))
+		if f.at.line > 0 {
+			fmt.Fprintln(std.out, f.line("check"))
+		} else {
+			fmt.Fprintln(std.err, f.line("check"))
+		}
 	}
 	if len(faults) > 0 {
 		return exitTrouble

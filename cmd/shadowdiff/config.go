@@ -173,26 +173,26 @@ func badByte(text []byte) (position, string) {
 
 var leadingKey = regexp.MustCompile(`^[a-z_]+(?:\[\d+\])*(?:\.[^\s:.\[\]]+(?:\[\d+\])*)*: `)
 
-// follow places a fault that a part found in itself: at its key in the file, at the flag that set it, or at the nearest
-// part of the file that holds it. A key that has a fault already is left alone.
+// follow places a fault that a part found in itself: at the flag that set its key (or that would, where there is no
+// file), at the key in the file, or at the nearest part of the file that holds it. What follows from a fault that is
+// told already is not told.
 func (d *decoder) follow(err error, flags flagValues) {
 	key := strings.TrimSuffix(leadingKey.FindString(err.Error()), ": ")
-	f := fault{source: d.file, message: err.Error()}
-	if given, ok := flags[key]; ok {
-		f.source, f.message = given.flag, strings.TrimPrefix(err.Error(), key+": ")
-	}
-	for ; ; key = parentKey(key) {
-		if d.faulty[key] && key != "" {
+	for part := key; part != ""; part = parentKey(part) {
+		if d.faulty[part] {
 			return
 		}
-		if at, ok := d.places[key]; ok && f.at == (position{}) && f.source == d.file {
-			f.at = at
-		}
-		if key == "" {
-			break
-		}
 	}
-	d.faults = append(d.faults, f)
+	if name := flagOf(key); name != "" && (d.file == "" || flags[key] != flagValue{}) {
+		d.faults = append(d.faults, fault{source: name, message: strings.TrimPrefix(err.Error(), key+": ")})
+		return
+	}
+	at, found := d.places[key]
+	for part := key; !found && part != ""; {
+		part = parentKey(part)
+		at, found = d.places[part]
+	}
+	d.faults = append(d.faults, fault{d.file, at, err.Error()})
 }
 
 // parentKey is the key of the part that holds the one at key: "routes[2].match" gives "routes[2]", and that "routes".

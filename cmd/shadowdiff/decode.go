@@ -168,9 +168,28 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 			d.places[strings.TrimSuffix(at, "_file")] = position{e.key.Line, e.key.Column}
 			d.secretFile(e, fields[strings.TrimSuffix(key, "_file")], at)
 		default:
-			d.unknownKey(e.key, fields, path)
+			d.otherKey(e, v, fields, path)
 		}
 	}
+}
+
+// otherKey hands a key that a struct has no field for to its table of such keys, or notes that there is none.
+func (d *decoder) otherKey(e entry, v reflect.Value, fields map[string]reflect.Value, path string) {
+	table, ok := inlineTable(v)
+	if !ok {
+		d.unknownKey(e.key, fields, path)
+		return
+	}
+	value := reflect.New(table.Type().Elem())
+	if err := e.value.Decode(value.Interface()); err != nil {
+		d.fault(e.value, join(path, e.key.Value), "%s", plainYAMLError(err))
+		return
+	}
+	if table.IsNil() {
+		table.Set(reflect.MakeMap(table.Type()))
+	}
+	d.places[join(path, e.key.Value)] = position{e.key.Line, e.key.Column}
+	table.SetMapIndex(reflect.ValueOf(e.key.Value), value.Elem())
 }
 
 // entry is one key of a mapping with its value.

@@ -14,10 +14,6 @@ import (
 func plannedKeys() []string {
 	return []string{
 		"tls", "version_header", "lineage", "guard", "ramp", "webhook", "routes[].streams", "verdict.max_latency_ratio",
-		"rules[].pair", "rules[].by", "rules[].round", "rules[].to", "rules[].tolerate", "rules[].within", "rules[].mask",
-		"rules[].pattern", "rules[].with", "rules[].mask_keys", "rules[].numbered", "rules[].rename", "rules[].lower",
-		"rules[].trim", "rules[].squeeze", "rules[].nfc", "rules[].coerce", "rules[].absent", "rules[].when",
-		"rules[].parse", "rules[].as", "rules[].present",
 	}
 }
 
@@ -101,6 +97,17 @@ func typeFields(t reflect.Type) []taggedField {
 		}
 	}
 	return fields
+}
+
+// inlineTable returns the table that takes what a struct has no field for, where it has one; its package says then what
+// such a key means.
+func inlineTable(v reflect.Value) (reflect.Value, bool) {
+	for i := range v.NumField() {
+		if _, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); options == "inline" && v.Field(i).Kind() == reflect.Map {
+			return v.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
 }
 
 // structFields returns a struct's fields by their key in the file.

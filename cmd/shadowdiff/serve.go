@@ -63,16 +63,26 @@ func serveFlags() []serveFlag {
 	}
 }
 
+// flagOf names the flag that stands for a key, or none.
+func flagOf(key string) string {
+	for _, o := range serveFlags() {
+		if o.key == key {
+			return "-" + o.flag
+		}
+	}
+	return ""
+}
+
 // givenFlags are the flags that were set, by the key that each overrides.
 func givenFlags(fs *flag.FlagSet) flagValues {
 	given := make(flagValues)
-	fs.Visit(func(f *flag.Flag) {
-		for _, o := range serveFlags() {
-			if o.flag == f.Name {
+	for _, o := range serveFlags() {
+		fs.Visit(func(f *flag.Flag) {
+			if f.Name == o.flag {
 				given[o.key] = flagValue{"-" + f.Name, f.Value.String()}
 			}
-		}
-	})
+		})
+	}
 	return given
 }
 

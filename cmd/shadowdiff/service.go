@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -86,9 +85,9 @@ func (s *service) openPages(metrics *web.Metrics) error {
 		Version: readBuildInfo().Version,
 		Targets: web.Targets{
 			Listen:    s.traffic.Addr().String(),
-			Primary:   redactURL(s.cfg.Primary),
-			Secondary: redactURL(s.cfg.Secondary),
-			Candidate: redactURL(s.cfg.Candidate),
+			Primary:   s.cfg.Primary,
+			Secondary: s.cfg.Secondary,
+			Candidate: s.cfg.Candidate,
 		},
 		Metrics: metrics,
 	})
@@ -139,8 +138,8 @@ func (s *service) Run(ctx context.Context) error {
 // announce says on the first line what this process does, and then whatever makes its comparison less than fair.
 func (s *service) announce() {
 	now := s.proxy.Shadowing()
-	s.log.Info("serving", "clients", s.ProxyURL(), "dashboard", s.AdminURL(), "primary", redactURL(s.cfg.Primary),
-		"secondary", cmp.Or(redactURL(s.cfg.Secondary), "none"), "candidate", cmp.Or(redactURL(s.cfg.Candidate), "none"),
+	s.log.Info("serving", "clients", s.ProxyURL(), "dashboard", s.AdminURL(), "primary", s.cfg.Primary,
+		"secondary", cmp.Or(s.cfg.Secondary, "none"), "candidate", cmp.Or(s.cfg.Candidate, "none"),
 		"enabled", now.Enabled, "sample", now.Sample, "db", s.cfg.Store.Path, "run", s.run.ID, "version", readBuildInfo().Version)
 	for _, warning := range s.cfg.warnings() {
 		s.log.Warn(warning)
@@ -172,13 +171,4 @@ func listenerURL(l net.Listener) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port)
-}
-
-// redactURL is an address without the password that may stand in it.
-func redactURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "(unreadable)"
-	}
-	return u.Redacted()
 }

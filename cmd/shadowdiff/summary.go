@@ -15,7 +15,7 @@ func (c config) summary() string {
 		rules = fmt.Sprintf("%d rules", n)
 	}
 	return fmt.Sprintf("clients on %s, primary %s, secondary %s, candidate %s, sample %s, %s, dashboard on %s, db %s",
-		c.Listen, redactURL(c.Primary), cmp.Or(redactURL(c.Secondary), "none"), cmp.Or(redactURL(c.Candidate), "none"),
+		c.Listen, c.Primary, cmp.Or(c.Secondary, "none"), cmp.Or(c.Candidate, "none"),
 		c.Sample, rules, c.Web.Listen, c.Store.Path)
 }
 
