@@ -190,15 +190,15 @@ func TestLargeContainers(t *testing.T) {
 }
 
 func TestMemoryIsAskedForAndRefusalEndsTheParse(t *testing.T) {
-	body := []byte("[" + strings.Repeat("0,", 1<<20) + "0]")
+	body := []byte("[" + strings.Repeat("0,", 300_000) + "0]")
 	var asked int64
-	p := &parser{budget: budget{reserve: func(n int64) bool { asked += n; return asked < 16<<20 }}}
+	p := &parser{budget: budget{reserve: func(n int64) bool { asked += n; return asked < 4<<20 }}}
 	if p.parse(body, false) || !p.budget.refused {
 		t.Error("a refused budget did not end the parse")
 	}
 	asked = 0
 	p = &parser{budget: budget{reserve: func(n int64) bool { asked += n; return true }}}
-	if !p.parse(body, false) || asked < 64<<20 {
+	if !p.parse(body, false) || asked < 24<<20 {
 		t.Errorf("asked for %d bytes only", asked)
 	}
 	p = &parser{budget: budget{reserve: func(int64) bool { return false }}}
