@@ -1,20 +1,163 @@
 package web
 
 import (
+	"net/http"
+	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"shadowdiff/diff"
 	"shadowdiff/multicast"
+	"shadowdiff/store"
 )
 
 // Metrics are the Prometheus metrics of one process. They exist before the proxy does, which is handed the two
-// observing methods.
-type Metrics struct{}
+// observing methods. What is counted elsewhere already is read when Prometheus asks, and not counted twice.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	request  prometheus.Histogram
+	shadow   *prometheus.HistogramVec
+}
+
+// durations reach from a cache's answer to the default deadline of a shadow and beyond.
+var durations = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 // NewMetrics returns metrics in a registry of their own.
-func NewMetrics() *Metrics { return &Metrics{} }
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "shadowdiff_requests_total",
+			Help: "Client requests that reached the proxy, by the status sent to the client; 0 when it got none.",
+		}, []string{"code"}),
+		request: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "shadowdiff_request_duration_seconds",
+			Help: "Time from a client's request to the end of the primary's answer.", Buckets: durations,
+		}),
+		shadow: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "shadowdiff_shadow_duration_seconds",
+			Help: "Time from asking a shadow to the end of its answer, however it ended.", Buckets: durations,
+		}, []string{"role"}),
+	}
+	m.registry.MustRegister(m.requests, m.request, m.shadow,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
 
 // Observe counts one client request; it is multicast.Deps.Observe.
-func (m *Metrics) Observe(status int, d time.Duration) {}
+func (m *Metrics) Observe(status int, d time.Duration) {
+	code := "other" // what a strange upstream makes up must not make series
+	if status == 0 || (status >= 100 && status <= 599) {
+		code = strconv.Itoa(status)
+	}
+	m.requests.WithLabelValues(code).Inc()
+	m.request.Observe(d.Seconds())
+}
 
 // ObserveShadow counts one shadow leg; it is multicast.Deps.ObserveShadow.
-func (m *Metrics) ObserveShadow(role multicast.Role, outcome multicast.Outcome, d time.Duration) {}
+func (m *Metrics) ObserveShadow(role multicast.Role, _ multicast.Outcome, d time.Duration) {
+	m.shadow.WithLabelValues(role.String()).Observe(d.Seconds())
+}
+
+// attach adds what the proxy and the store count.
+func (m *Metrics) attach(proxy *multicast.Proxy, db *store.DB) {
+	m.registry.MustRegister(&readings{proxy: proxy, db: db})
+}
+
+func (m *Metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4})
+}
+
+// readings collects the counters and the verdict as they stand.
+type readings struct {
+	proxy *multicast.Proxy
+	db    *store.DB
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("shadowdiff_"+name, help, labels, nil)
+}
+
+var (
+	descSkipped   = describe("skipped_total", "Requests for which no shadow was asked, by reason.", "reason")
+	descDropped   = describe("dropped_total", "Sampled requests that were given up before the shadows were asked, by reason.", "reason")
+	descShadow    = describe("shadow_total", "Shadow requests sent, by how they ended.", "role", "outcome")
+	descCompared  = describe("compared_total", "Requests compared in the present run, by route and result.", "route", "result")
+	descUnknown   = describe("unknown_total", "Exchanges that could not be judged, by reason.", "reason")
+	descInFlight  = describe("in_flight", "Shadow requests under way.", "role")
+	descQueue     = describe("queue_length", "Exchanges waiting to be sent to the shadows.")
+	descCaptured  = describe("captured_bytes", "Bytes held for exchanges under way.")
+	descVerdict   = describe("verdict", "1 for the present verdict of the run, 0 for the other two.", "verdict")
+	descExcess    = describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound")
+	descConfirmed = describe("confirmed_differences", "Confirmed differences of the run.")
+	descRun       = describe("run_info", "1; the label names the present run.", "run")
+)
+
+// Describe sends every description, so that names are checked when the collector is registered.
+func (c *readings) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descSkipped, descDropped, descShadow, descCompared, descUnknown, descInFlight, descQueue, descCaptured,
+		descVerdict, descExcess, descConfirmed, descRun,
+	} {
+		ch <- d
+	}
+}
+
+// Collect reads the counters and the last snapshot once.
+func (c *readings) Collect(ch chan<- prometheus.Metric) {
+	total := func(d *prometheus.Desc, n int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	collectCounts(c.proxy.Counts(), total, gauge)
+	snap := c.db.Snapshot()
+	for _, t := range snap.Tallies.Routes {
+		both, agree := t.Results.Both, t.Compared-t.Results.CandidateOnly-t.Results.ControlOnly-t.Results.Both
+		total(descCompared, agree, t.Route, string(diff.Agree))
+		total(descCompared, t.Results.CandidateOnly, t.Route, string(diff.CandidateOnly))
+		total(descCompared, t.Results.ControlOnly, t.Route, string(diff.ControlOnly))
+		total(descCompared, both, t.Route, string(diff.Both))
+	}
+	for _, word := range []diff.Word{diff.Different, diff.Equivalent, diff.Undecided} {
+		is := 0.0
+		if snap.Verdict.Word == word {
+			is = 1
+		}
+		gauge(descVerdict, is, string(word))
+	}
+	gauge(descExcess, snap.Verdict.ExcessBounds[0], "lower")
+	gauge(descExcess, snap.Verdict.ExcessBounds[1], "upper")
+	gauge(descConfirmed, float64(confirmedIn(snap.Verdict)))
+	gauge(descRun, 1, snap.Run.Name)
+}
+
+// measure sends one figure with its labels.
+type measure[T int64 | float64] func(d *prometheus.Desc, v T, labels ...string)
+
+func collectCounts(counts multicast.Counts, total measure[int64], gauge measure[float64]) {
+	for reason, n := range counts.Skipped {
+		total(descSkipped, n, string(reason))
+	}
+	for reason, n := range counts.Dropped {
+		total(descDropped, n, string(reason))
+	}
+	for reason, n := range counts.Unknown {
+		total(descUnknown, n, string(reason))
+	}
+	for role, legs := range counts.Shadow {
+		for outcome, n := range legs.Outcome {
+			total(descShadow, n, role, string(outcome))
+		}
+	}
+	for role, n := range counts.InFlight {
+		gauge(descInFlight, float64(n), role)
+	}
+	gauge(descQueue, float64(counts.Queue))
+	gauge(descCaptured, float64(counts.CapturedBytes))
+}

@@ -8,9 +8,11 @@
 package web
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"shadowdiff/multicast"
 	"shadowdiff/store"
@@ -36,20 +38,43 @@ type Targets struct {
 
 // Server is the admin listener's handler and its http.Server. Its methods are safe for concurrent use.
 type Server struct {
-	cfg  Config
-	deps Deps
+	cfg     Config
+	deps    Deps
+	prefix  string
+	pages   *pages
+	handler http.Handler
+
+	switching sync.Mutex    // held while the switch is set and kept
+	kept      atomic.Bool   // the switch or the rate was set here, now or before a restart
+	streams   atomic.Int64  // event streams open now
+	closing   chan struct{} // closed when the http.Server shuts down
+	closed    sync.Once
 }
 
 // New returns a server for a valid configuration. It starts nothing.
-func New(cfg Config, deps Deps) *Server { return &Server{cfg: cfg, deps: deps} }
-
-// Restore applies the switch and the rate that were last set through this server, if any were: they hold over restarts.
-// Call it before client traffic is served.
-func (s *Server) Restore(ctx context.Context) error { panic("web: being built") }
-
-// Handler answers everything on the admin listener.
-func (s *Server) Handler() http.Handler { panic("web: being built") }
+func New(cfg Config, deps Deps) *Server {
+	if deps.Metrics == nil {
+		deps.Metrics = NewMetrics()
+	}
+	s := &Server{cfg: cfg, deps: deps, prefix: cfg.prefix(), pages: parsePages(), closing: make(chan struct{})}
+	deps.Metrics.attach(deps.Proxy, deps.DB)
+	s.handler = s.routes()
+	return s
+}
 
 // HTTP returns a server for Handler with its timeouts; the caller listens, serves and shuts it down. Shutting down ends
 // the event streams.
-func (s *Server) HTTP() *http.Server { panic("web: being built") }
+func (s *Server) HTTP() *http.Server {
+	server := &http.Server{
+		Addr:              s.cfg.Listen,
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      60 * time.Second, // event streams set their own
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelWarn),
+	}
+	server.RegisterOnShutdown(func() { s.closed.Do(func() { close(s.closing) }) })
+	return server
+}

@@ -1,0 +1,38 @@
+package web
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
+
+// Addresses of pages hold the names themselves, base64url, so that a shared link needs no table and survives restarts.
+
+func routeID(route string) string { return base64.RawURLEncoding.EncodeToString([]byte(route)) }
+
+func fieldID(route, field string) string { return routeID(route + "\x00" + field) }
+
+func readRouteID(id string) (route string, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(id)
+	return string(b), err == nil && len(b) > 0
+}
+
+func readFieldID(id string) (route, field string, ok bool) {
+	both, ok := readRouteID(id)
+	if !ok {
+		return "", "", false
+	}
+	route, field, ok = strings.Cut(both, "\x00")
+	return route, field, ok && route != "" && field != ""
+}
+
+// Paths of pages below the listener's root; templates put the base path before them.
+
+func routePath(route string) string        { return "/routes/" + routeID(route) }
+func fieldPath(route, field string) string { return "/fields/" + fieldID(route, field) }
+func samplePath(id int64) string           { return "/samples/" + strconv.FormatInt(id, 10) }
+
+// local says whether an address names a place on this listener, so that a form may send people back to it.
+func local(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && !strings.ContainsAny(path, "\\\r\n\t")
+}

@@ -1,0 +1,178 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/store"
+)
+
+const (
+	differencesShown = 100
+	differencesMost  = 5000
+)
+
+// equivalenceAnswer is GET /api/v1/equivalence without a window.
+type equivalenceAnswer struct {
+	Run store.Run `json:"run"`
+	diff.Verdict
+}
+
+// equivalence answers "may I ship?" for the run, or for one route of it; with since or until it only describes.
+func (s *Server) equivalence(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "route", "run", "limit", "confirmed", "since", "until")
+	if err != nil {
+		return err
+	}
+	snap := s.deps.DB.Snapshot()
+	if err := currentRun(q, snap.Run); err != nil {
+		return err
+	}
+	if q.text("since") != "" || q.text("until") != "" {
+		return s.window(w, r, q, snap)
+	}
+	limit, err := q.number("limit", differencesShown, differencesMost)
+	if err != nil {
+		return err
+	}
+	confirmed, err := q.flag("confirmed")
+	if err != nil {
+		return err
+	}
+	verdict := snap.Verdict
+	if route := q.text("route"); route != "" {
+		if verdict = verdictOf(snap, route); verdict == nil {
+			return noSuchRoute(route, snap)
+		}
+	}
+	return writeJSON(w, equivalenceOf(snap.Run, verdict, confirmed, limit))
+}
+
+// equivalenceOf copies a verdict, cut to what was asked for; lists are never null.
+func equivalenceOf(run store.Run, v *diff.Verdict, confirmed *bool, limit int) equivalenceAnswer {
+	a := equivalenceAnswer{Run: run, Verdict: *v}
+	a.Differences = []diff.Finding{}
+	for _, f := range v.Differences {
+		if len(a.Differences) < limit && (confirmed == nil || *confirmed == f.Confirmed) {
+			if f.Samples == nil {
+				f.Samples = []int64{}
+			}
+			a.Differences = append(a.Differences, f)
+		}
+	}
+	if a.Reasons == nil {
+		a.Reasons = []string{}
+	}
+	if a.NotJudged == nil {
+		a.NotJudged = []diff.NotJudged{}
+	}
+	return a
+}
+
+// windowAnswer describes a window. It holds no confirmation and no verdict: the best of many windows is a false alarm.
+type windowAnswer struct {
+	Run   store.Run `json:"run"`
+	Route *string   `json:"route"`
+	Since time.Time `json:"since"` // of the first minute counted
+	Until time.Time `json:"until"` // end of the last
+	windowCounts
+	RawRate   *float64 `json:"raw_rate"` // null when nothing was compared
+	NoiseRate *float64 `json:"noise_rate"`
+	Excess    *float64 `json:"excess"`
+}
+
+type windowCounts struct {
+	Compared      int64 `json:"compared"`
+	Unknown       int64 `json:"unknown"`
+	Raw           int64 `json:"raw"`
+	Noise         int64 `json:"noise"`
+	CandidateOnly int64 `json:"candidate_only"`
+	ControlOnly   int64 `json:"control_only"`
+	Both          int64 `json:"both"`
+}
+
+func (s *Server) window(w http.ResponseWriter, r *http.Request, q query, snap *store.Snapshot) error {
+	for _, name := range []string{"confirmed", "limit"} {
+		if q.text(name) != "" {
+			return refuse(http.StatusBadRequest, "%s has no meaning with since or until: nothing is confirmed within a window", name)
+		}
+	}
+	since, err := q.moment("since")
+	if err != nil {
+		return err
+	}
+	until, err := q.moment("until")
+	if err != nil {
+		return err
+	}
+	if !until.IsZero() && !since.Before(until) {
+		return refuse(http.StatusBadRequest, "since=%s is not before until=%s", q.text("since"), q.text("until"))
+	}
+	route := q.text("route")
+	if route != "" && verdictOf(snap, route) == nil {
+		return noSuchRoute(route, snap)
+	}
+	points, err := s.deps.DB.Series(r.Context(), store.Filter{Route: route, Since: since, Until: until})
+	if err != nil {
+		return err
+	}
+	a := windowAnswer{Run: snap.Run, Since: since, Until: until, windowCounts: sumOf(points)}
+	if len(points) > 0 {
+		a.Since, a.Until = points[0].Minute, points[len(points)-1].Minute.Add(points[len(points)-1].Span)
+	}
+	if route != "" {
+		a.Route = &route
+	}
+	if n := float64(a.Compared); n > 0 {
+		raw, noise, excess := float64(a.Raw)/n, float64(a.Noise)/n, float64(a.CandidateOnly-a.ControlOnly)/n
+		a.RawRate, a.NoiseRate, a.Excess = &raw, &noise, &excess
+	}
+	return writeJSON(w, a)
+}
+
+func sumOf(points []store.Point) windowCounts {
+	var c windowCounts
+	for _, p := range points {
+		c.Compared += p.Compared
+		c.Unknown += p.Unknown
+		c.Raw += p.Raw
+		c.Noise += p.Noise
+		c.CandidateOnly += p.CandidateOnly
+		c.ControlOnly += p.ControlOnly
+		c.Both += p.Both
+	}
+	return c
+}
+
+// currentRun refuses every run but the one in force: others are not kept apart yet.
+func currentRun(q query, run store.Run) error {
+	switch name := q.text("run"); name {
+	case "", "current", run.Name, count(run.ID):
+		return nil
+	default:
+		return refuse(http.StatusNotFound, "run %q is not the one in force, which is %q (started %s); leave run out to read it",
+			name, run.Name, stamp(run.Started))
+	}
+}
+
+// verdictOf finds one route's verdict in a snapshot; nil when none of its requests came to an end yet.
+func verdictOf(snap *store.Snapshot, route string) *diff.Verdict {
+	for _, v := range snap.Verdict.Routes {
+		if v.Route != nil && *v.Route == route {
+			return v
+		}
+	}
+	return nil
+}
+
+func noSuchRoute(route string, snap *store.Snapshot) error {
+	names := make([]string, 0, len(snap.Tallies.Routes))
+	for _, t := range snap.Tallies.Routes {
+		names = append(names, t.Route)
+	}
+	if near := nearest(route, names); near != "" {
+		return refuse(http.StatusNotFound, "no request of route %q was compared in this run; did you mean %q?", route, near)
+	}
+	return refuse(http.StatusNotFound, "no request of route %q was compared in this run; /api/v1/routes lists those that were", route)
+}

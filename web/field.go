@@ -1,0 +1,210 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"shadowdiff/diff"
+	"shadowdiff/store"
+)
+
+// fieldPage answers "what exactly differs, for which requests?".
+type fieldPage struct {
+	frame
+	Route, Field string
+	Sentence     string
+	Finding      *findingView // nil when nothing lopsided was seen
+	Square       squareView
+	Tests        []testRow
+	Values       []valuesRow
+	Series       seriesView
+	Samples      []sampleRow
+	Kept         int
+	More         bool  // samples beyond those listed
+	Seen         int64 // requests that differed here on either side
+	First, Last  time.Time
+}
+
+// testRow is one test's counts in the table of evidence.
+type testRow struct {
+	Kind      diff.Test
+	Meaning   string
+	Candidate int64
+	Control   int64
+	Both      int64
+	Odds      string
+	LnE       float64
+	Confirmed *diff.Confirmation
+}
+
+// valuesRow is one combination of values with the number of places in the kept samples at which it stands.
+type valuesRow struct {
+	Cells  [3]cell
+	Mark   mark
+	Count  int64
+	Sample int64
+}
+
+// sampleRow is one sample in a list.
+type sampleRow struct {
+	ID     int64
+	Time   time.Time
+	Method string
+	Target string
+	Mark   mark // at this field
+	Status [3]int
+}
+
+const (
+	samplesKept  = 200 // read for a field's page
+	samplesShown = 40
+	valuesShown  = 12
+)
+
+// field answers GET /fields/{id}.
+func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
+	route, field, ok := readFieldID(chi.URLParam(r, "id"))
+	if !ok {
+		return refuse(http.StatusNotFound, "this is not the address of a field; each route's page lists its own")
+	}
+	snap := s.deps.DB.Snapshot()
+	tally, whole := fieldOf(snap, route, field), routeOf(snap, route)
+	if tally == nil || whole == nil {
+		return refuse(http.StatusNotFound, "field %s of route %s has not differed in this run", field, route)
+	}
+	samples, next, err := s.deps.DB.Samples(r.Context(), store.Filter{Route: route, Field: field, Limit: samplesKept})
+	if err != nil {
+		return err
+	}
+	points, err := s.deps.DB.Series(r.Context(), store.Filter{Route: route, Field: field})
+	if err != nil {
+		return err
+	}
+	page := fieldPageOf(tally, whole, verdictOf(snap, route), samples, points)
+	page.More = next != ""
+	page.frame = s.frameFor(r, snap, field)
+	return s.render(w, r, http.StatusOK, "field", page)
+}
+
+func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, samples []*store.Sample, points []store.Point) *fieldPage {
+	page := &fieldPage{
+		Route: t.Route, Field: t.Field, Square: squareOf(whole.Judged(), t.Tests[diff.TestValue].Counts),
+		Tests: testRows(t), Values: valuesOf(samples, t.Field), Series: seriesOf(points), Kept: len(samples),
+		First: t.First, Last: t.Last,
+	}
+	c := t.Tests[diff.TestValue].Counts
+	page.Seen = c.CandidateOnly + c.ControlOnly + c.Both
+	if v != nil {
+		for _, f := range v.Differences {
+			if f.Field == t.Field {
+				view := findingOf(f, v.Budget, 0)
+				page.Finding = &view
+				break
+			}
+		}
+	}
+	page.Sentence = fieldSentence(page.Finding, page.Square)
+	for _, sample := range samples[:min(len(samples), samplesShown)] {
+		page.Samples = append(page.Samples, sampleRowOf(sample, t.Field))
+	}
+	return page
+}
+
+// fieldSentence says what differs, from the gravest evidence there is.
+func fieldSentence(f *findingView, sq squareView) string {
+	switch {
+	case f == nil && sq.CandidateOnly == 0 && sq.ControlOnly == 0:
+		return "Only noise so far: candidate and control differ here together."
+	case f == nil:
+		return "Noise so far: the control differs here as the candidate does."
+	case f.Confirmed:
+		return f.Meaning + " Confirmed " + f.Standing + "."
+	case f.Suspected && f.Standing != "":
+		return f.Meaning + " Not confirmed yet: " + f.Standing + "."
+	default:
+		return fmt.Sprintf("Noise so far: the candidate differs in %s, the control in %s of %s.", f.Candidate, f.Control, things(sq.Compared, "request"))
+	}
+}
+
+func testRows(t *diff.FieldTally) []testRow {
+	var rows []testRow
+	for i := range t.Tests {
+		kind, tally := diff.Test(i), &t.Tests[i]
+		if tally.CandidateOnly == 0 && tally.ControlOnly == 0 && tally.Both == 0 {
+			continue
+		}
+		lnE := evidence(kind, tally.Counts)
+		rows = append(rows, testRow{
+			Kind: kind, Meaning: testMeaning(kind), Candidate: tally.CandidateOnly, Control: tally.ControlOnly, Both: tally.Both,
+			Odds: odds(lnE), LnE: lnE, Confirmed: tally.Confirmed,
+		})
+	}
+	return rows
+}
+
+// testMeaning says what a test counts.
+func testMeaning(t diff.Test) string {
+	return map[diff.Test]string{
+		diff.TestValue:    "differs at all",
+		diff.TestFormat:   "another shape, or worse",
+		diff.TestType:     "another JSON type, or worse",
+		diff.TestPresence: "there on one side only",
+		diff.TestExtent:   "both differ, one of them at more places",
+		diff.TestDrift:    "the candidate's number is greater · less than the control's",
+	}[t]
+}
+
+// evidence is ln E of one test's counts.
+func evidence(t diff.Test, c diff.Counts) float64 {
+	if t == diff.TestDrift {
+		return diff.EvidenceTwoSided(c.CandidateOnly, c.ControlOnly)
+	}
+	return diff.Evidence(c.CandidateOnly, c.ControlOnly)
+}
+
+// valuesOf gathers what the three sides had at a field in the kept samples, the most frequent first.
+func valuesOf(samples []*store.Sample, field string) []valuesRow {
+	var rows []valuesRow
+	at := map[[4]string]int{}
+	for _, sample := range samples {
+		for _, p := range placesViewOf(sample) {
+			if p.Field != field {
+				continue
+			}
+			key := [4]string{p.Values[primary], p.Values[control], p.Values[candidate], string(p.Mark)}
+			i, known := at[key]
+			if !known {
+				i = len(rows)
+				at[key] = i
+				rows = append(rows, valuesRow{Cells: p.Cells(), Mark: p.Mark, Sample: sample.ID})
+			}
+			rows[i].Count++
+		}
+	}
+	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}
+	slices.SortStableFunc(rows, func(a, b valuesRow) int {
+		if a.Count != b.Count {
+			return int(b.Count - a.Count)
+		}
+		return order[a.Mark] - order[b.Mark]
+	})
+	return rows[:min(len(rows), valuesShown)]
+}
+
+func sampleRowOf(sample *store.Sample, field string) sampleRow {
+	in := func(differences []diff.Difference) bool {
+		return slices.ContainsFunc(differences, func(d diff.Difference) bool { return d.Field == field })
+	}
+	row := sampleRow{
+		ID: sample.ID, Time: sample.Time, Method: sample.Request.Method, Target: sample.Request.Target,
+		Mark: markFrom(in(sample.Candidate), in(sample.Control)),
+	}
+	for side, role := range storedRole {
+		row.Status[side] = sample.Responses[role].Status
+	}
+	return row
+}

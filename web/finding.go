@@ -1,0 +1,110 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"shadowdiff/diff"
+)
+
+// suspect is the evidence (ln E) from which a difference that is not confirmed is worth a person's look: ten to one.
+var suspect = math.Log(10)
+
+// findingView is one difference in a list.
+type findingView struct {
+	Route, Field string
+	Kind         diff.Test
+	Meaning      string // of the kind, in a sentence
+	Counts       string // "9 of 4,100, control 0"
+	Standing     string // "after 214 requests", "about 2 more needed"
+	At           *time.Time
+	Odds         string
+	Confirmed    bool
+	Suspected    bool
+	Whisker      whisker
+	Bar          bar
+	Candidate    string // rate
+	Control      string
+	Sample       int64 // 0: none is kept
+}
+
+// findingsView are the lists of an overview or a route.
+type findingsView struct {
+	Confirmed []findingView
+	Suspected []findingView
+	Rest      []findingView // seen on either side, without a lean that counts
+	Hidden    int           // of the rest, beyond what is listed
+}
+
+// restShown bounds the list of what is only noise.
+const restShown = 200
+
+// findingsOf sorts a verdict's differences into the three lists; the rest only if it is wanted.
+func findingsOf(v *diff.Verdict, rest bool) findingsView {
+	var views findingsView
+	most := 0.0
+	for _, f := range v.Differences {
+		most = max(most, float64(f.CandidateOnly+f.Both), float64(f.ControlOnly+f.Both))
+	}
+	for _, f := range v.Differences {
+		view := findingOf(f, v.Budget, most)
+		switch {
+		case f.Confirmed:
+			views.Confirmed = append(views.Confirmed, view)
+		case view.Suspected:
+			views.Suspected = append(views.Suspected, view)
+		case rest && len(views.Rest) < restShown:
+			views.Rest = append(views.Rest, view)
+		default:
+			views.Hidden++
+		}
+	}
+	return views
+}
+
+func findingOf(f diff.Finding, budget, most float64) findingView {
+	view := findingView{
+		Route: f.Route, Field: f.Field, Kind: f.Kind, Meaning: meaning(f.Kind), Counts: countsOf(f), Odds: odds(f.LnE),
+		Confirmed: f.Confirmed, Suspected: !f.Confirmed && f.LnE >= suspect, At: f.ConfirmedAt,
+		Bar:       barOf(float64(f.CandidateOnly+f.Both), float64(f.ControlOnly+f.Both), most),
+		Candidate: share(f.CandidateOnly+f.Both, f.Compared), Control: share(f.ControlOnly+f.Both, f.Compared),
+	}
+	if f.Compared > 0 {
+		view.Whisker = whiskerOf(float64(f.CandidateOnly-f.ControlOnly)/float64(f.Compared), f.ExcessBounds, budget)
+	}
+	switch {
+	case f.Confirmed && f.ConfirmedOn > 0:
+		view.Standing = "after " + things(f.ConfirmedOn, "request")
+	case f.MoreToConfirm > 0:
+		view.Standing = "about " + count(f.MoreToConfirm) + " more needed"
+	}
+	if len(f.Samples) > 0 {
+		view.Sample = f.Samples[0]
+	}
+	return view
+}
+
+// countsOf says what a difference's counts are of; extent and drift count leanings, not disagreements.
+func countsOf(f diff.Finding) string {
+	switch f.Kind {
+	case diff.TestExtent:
+		return fmt.Sprintf("more places in %s, fewer in %s", count(f.CandidateOnly), count(f.ControlOnly))
+	case diff.TestDrift:
+		return fmt.Sprintf("greater in %s, less in %s", count(f.CandidateOnly), count(f.ControlOnly))
+	default:
+		return fmt.Sprintf("%s of %s, control %s", count(f.CandidateOnly), count(f.Compared), count(f.ControlOnly))
+	}
+}
+
+// meaning is each kind's sentence, shown where the word stands.
+func meaning(t diff.Test) string {
+	return map[diff.Test]string{
+		diff.TestValue:    "The candidate has another value here.",
+		diff.TestFormat:   "The candidate's value has another shape, as an epoch has where a date was.",
+		diff.TestType:     "The candidate's value has another JSON type.",
+		diff.TestPresence: "The field is there on one side only.",
+		diff.TestExtent:   "Both differ from the primary, but one of them at more places.",
+		diff.TestDrift:    "The candidate's number leans to one side of the control's.",
+	}[t]
+}

@@ -1,0 +1,200 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+//go:embed static
+var staticFiles embed.FS
+
+// frame is what every page shows around its own matter.
+type frame struct {
+	Title    string
+	Base     string // path before every link: "" or "/shadowdiff"
+	Self     string // the page's own path and query below Base, for fetching it again
+	Asset    string // changes with the static files
+	Theme    string // light, dark, or empty: the system's
+	Version  string
+	Run      store.Run
+	Snapshot uint64
+	AsOf     time.Time
+	Switch   switchView
+	Notices  []string // what a person must know on every page
+}
+
+// pages holds one template set a page.
+type pages struct {
+	sets  map[string]*template.Template
+	asset string
+}
+
+func parsePages() *pages {
+	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	p := &pages{sets: map[string]*template.Template{}, asset: assetTag()}
+	for _, name := range []string{"overview", "route", "field", "sample", "problem"} {
+		set := template.Must(shared.Clone())
+		p.sets[name] = template.Must(set.ParseFS(templateFiles, "templates/"+name+".html"))
+	}
+	return p
+}
+
+// assetTag is a short digest of all static files, so that they may be cached for ever under their address.
+func assetTag() string {
+	h := sha256.New()
+	_ = fs.WalkDir(staticFiles, "static", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			b, _ := staticFiles.ReadFile(path) // embedded: cannot fail
+			fmt.Fprintf(h, "%s %d\n", path, len(b))
+			h.Write(b)
+		}
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+// helpers are the functions that templates may call: words and drawings, no decisions.
+func helpers() template.FuncMap {
+	return template.FuncMap{
+		"count": count, "share": share, "rate": rate, "plain": plain, "between": between, "took": took, "size": size,
+		"things": things, "odds": odds, "clock": clock, "moment": moment, "stamp": stamp,
+		"finding":   func(base string, f findingView, showRoute bool) findingPart { return findingPart{base, f, showRoute} },
+		"spread":    func(role string, v spreadView) spreadPart { return spreadPart{role, v} },
+		"mark":      func(m string) mark { return mark(m) },
+		"depth":     func(d int) int { return min(d, 8) },
+		"int64":     func(n int) int64 { return int64(n) },
+		"routePath": routePath, "fieldPath": fieldPath, "samplePath": samplePath,
+	}
+}
+
+// clock is a moment's short form, before a script makes it local.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
+
+// moment is clock with its date.
+func moment(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") + " UTC" }
+
+// findingPart and spreadPart are what the parts of the same names are handed.
+type findingPart struct {
+	Base      string
+	Finding   findingView
+	ShowRoute bool
+}
+
+type spreadPart struct {
+	Role string
+	spreadView
+}
+
+// stamp is a moment's exact form.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// render writes a page, or only its live part when htmx fetches it again; both are the same template. Nothing is sent
+// before all of it is made.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name string, view any) error {
+	part := "document"
+	if r.Header.Get("HX-Request") == "true" {
+		part = "live"
+	}
+	var buf bytes.Buffer
+	if err := s.pages.sets[name].ExecuteTemplate(&buf, part, view); err != nil {
+		return fmt.Errorf("render %s: %w", name, err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", "HX-Request, Cookie")
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes()) // the reader is gone: nobody to tell
+	return nil
+}
+
+// frameFor fills in what surrounds a page of one snapshot.
+func (s *Server) frameFor(r *http.Request, snap *store.Snapshot, title string) frame {
+	return frame{
+		Title: title, Base: s.prefix, Self: r.URL.RequestURI(), Asset: s.pages.asset, Theme: themeOf(r),
+		Version: s.deps.Version, Run: snap.Run, Snapshot: snap.Version, AsOf: snap.Time,
+		Switch: s.switchView(), Notices: s.notices(),
+	}
+}
+
+// notices are the store's troubles and the set-up's limits, in words.
+func (s *Server) notices() []string {
+	var notes []string
+	if h := s.deps.DB.Health(); h.Err != "" {
+		notes = append(notes, fmt.Sprintf(
+			"Counts are not reaching the disk since %s: %s. They are kept in memory; free space or mend %s, and writing goes on.",
+			clock(h.LastFlush), h.Err, "the store's folder"))
+	}
+	if s.deps.Targets.Candidate != "" && s.deps.Targets.Secondary == "" {
+		notes = append(notes, "There is no secondary, so nothing tells noise from the candidate's doing: "+
+			"all noise counts against the candidate, and the verdict is never “equivalent”.")
+	}
+	return notes
+}
+
+// switchView is the state of shadowing in the head of every page.
+type switchView struct {
+	Enabled   bool
+	Sample    string // "5%"
+	Candidate bool   // there is one to ask
+	ReadOnly  bool
+	Kept      bool // set here rather than by the configuration, and kept over restarts
+	InFlight  int64
+}
+
+func (s *Server) switchView() switchView {
+	state, counts := s.deps.Proxy.Shadowing(), s.deps.Proxy.Counts()
+	return switchView{
+		Enabled: state.Enabled, Sample: shareText(state.Sample), Candidate: s.deps.Targets.Candidate != "",
+		ReadOnly: s.cfg.ReadOnly, Kept: s.kept.Load(),
+		InFlight: counts.InFlight[multicast.Candidate.String()] + counts.InFlight[multicast.Secondary.String()],
+	}
+}
+
+// themeOf reads the reader's choice.
+func themeOf(r *http.Request) string {
+	c, err := r.Cookie("theme")
+	if err != nil || (c.Value != "light" && c.Value != "dark") {
+		return ""
+	}
+	return c.Value
+}
+
+// setTheme keeps the reader's choice for a year and goes back to the page.
+func (s *Server) setTheme(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	if err := r.ParseForm(); err != nil {
+		return formFault(err)
+	}
+	theme := r.PostForm.Get("theme")
+	if theme != "light" && theme != "dark" && theme != "system" {
+		return refuse(http.StatusBadRequest, "theme=%q: choose light, dark or system", theme)
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: "theme", Value: theme, Path: s.prefix + "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode,
+	})
+	s.goBack(w, r)
+	return nil
+}
+
+// goBack answers a form with the page it stood on.
+func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
+	back := r.PostForm.Get("back")
+	if !local(back) {
+		back = "/"
+	}
+	http.Redirect(w, r, s.prefix+back, http.StatusSeeOther)
+}

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pairing lists which elements of three arrays stand in one line, −1 where a side has none. It follows the differences:
+// what is missing or extra has no partner, what differs inside is named by both pointers, and all else is equal and keeps
+// its order. So a page shows the pairing that was judged, not one of its own.
+func (a *aligner) pairing(n [3]*node, at [3]string) [][3]int {
+	toControl, extraControl := a.partners(n, at, control)
+	toCandidate, extraCandidate := a.partners(n, at, candidate)
+	var rows [][3]int
+	total := length(n[primary])
+	nextControl, nextCandidate := 0, 0 // extras not yet shown
+	extras := func(beforeControl, beforeCandidate int) {
+		for {
+			row := [3]int{-1, -1, -1}
+			if nextControl < len(extraControl) && extraControl[nextControl] < beforeControl {
+				row[control] = extraControl[nextControl]
+			}
+			if nextCandidate < len(extraCandidate) && extraCandidate[nextCandidate] < beforeCandidate {
+				row[candidate] = extraCandidate[nextCandidate]
+			}
+			if row[control] >= 0 && row[candidate] >= 0 && !same(n[control].item(row[control]), n[candidate].item(row[candidate])) {
+				row[candidate] = -1 // two different extras: one line each
+			}
+			if row == [3]int{-1, -1, -1} {
+				return
+			}
+			nextControl += btoi(row[control] >= 0)
+			nextCandidate += btoi(row[candidate] >= 0)
+			rows = append(rows, row)
+		}
+	}
+	for i := range total {
+		s, c := toControl[i], toCandidate[i]
+		extras(s, c) // −1 holds extras back until the next element that has a partner
+		rows = append(rows, [3]int{i, s, c})
+	}
+	extras(length(n[control]), length(n[candidate]))
+	return rows
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func length(n *node) int {
+	if n == nil {
+		return 0
+	}
+	return len(n.kids)
+}
+
+// partners answers for each element of the primary its partner on one side, or −1, and lists the elements of that side
+// without one.
+func (a *aligner) partners(n [3]*node, at [3]string, side int) (partner, extra []int) {
+	lefts, rights := length(n[primary]), length(n[side])
+	partner = slices.Repeat([]int{-1}, lefts)
+	taken, alone := make([]bool, rights), make([]bool, lefts)
+	for _, d := range a.against[side].list {
+		i, inLeft := indexBelow(d.LeftPointer, at[primary], lefts)
+		j, inRight := indexBelow(d.RightPointer, at[side], rights)
+		switch {
+		case inLeft && inRight:
+			partner[i], taken[j] = j, true
+		case inLeft && d.RightPointer == nil && isElement(*d.LeftPointer, at[primary]):
+			alone[i] = true
+		case inRight && d.LeftPointer == nil && isElement(*d.RightPointer, at[side]):
+			taken[j] = true
+			extra = append(extra, j)
+		}
+	}
+	matchRest(n[primary], n[side], partner, alone, taken)
+	for j, t := range taken {
+		if !t {
+			extra = append(extra, j)
+		}
+	}
+	slices.Sort(extra)
+	return partner, slices.Compact(extra)
+}
+
+// matchRest pairs what no difference names: equal elements first, in order, then what is left in order. Very long
+// arrays are paired in order at once.
+func matchRest(left, right *node, partner []int, alone, taken []bool) {
+	passes := []bool{true, false}
+	if len(partner)*len(taken) > 1_000_000 {
+		passes = passes[1:]
+	}
+	for _, wantSame := range passes {
+		j := 0
+		for i := range partner {
+			if partner[i] >= 0 || alone[i] {
+				continue
+			}
+			for k := j; k < len(taken); k++ {
+				if !taken[k] && (!wantSame || same(left.kids[i], right.kids[k])) {
+					partner[i], taken[k] = k, true
+					break
+				}
+			}
+			for j < len(taken) && taken[j] {
+				j++
+			}
+		}
+	}
+}
+
+// indexBelow reads the element of an array that a pointer leads into.
+func indexBelow(pointer *string, array string, length int) (int, bool) {
+	if pointer == nil {
+		return 0, false
+	}
+	rest, ok := strings.CutPrefix(*pointer, array+"/")
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(rest, "/")
+	i, err := strconv.Atoi(digits)
+	return i, err == nil && i >= 0 && i < length
+}
+
+// isElement says whether a pointer names an element of the array itself and not a place inside one.
+func isElement(pointer, array string) bool {
+	return !strings.Contains(strings.TrimPrefix(pointer, array+"/"), "/")
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// query is a request's parameters after unknown and repeated ones were refused.
+type query struct {
+	values url.Values
+	now    time.Time
+}
+
+// readQuery refuses every parameter that is not among the known ones: a misspelt filter must not answer for everything.
+func readQuery(r *http.Request, known ...string) (query, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return query{}, refuse(http.StatusBadRequest, "the query %q is not well formed: %v", r.URL.RawQuery, err)
+	}
+	for name, all := range values {
+		if !slices.Contains(known, name) {
+			return query{}, refuse(http.StatusBadRequest, "unknown parameter %q; %s", name, remedy(name, known))
+		}
+		if len(all) > 1 {
+			return query{}, refuse(http.StatusBadRequest, "parameter %q is given %d times; give it once", name, len(all))
+		}
+	}
+	return query{values: values, now: time.Now()}, nil
+}
+
+func remedy(name string, known []string) string {
+	if len(known) == 0 {
+		return "this address takes none"
+	}
+	takes := "this address takes " + listed(known, len(known))
+	if near := nearest(name, known); near != "" {
+		return "did you mean " + strconv.Quote(near) + "? " + takes
+	}
+	return takes
+}
+
+func (q query) text(name string) string { return q.values.Get(name) }
+
+// flag reads true or false; without the parameter both are wanted and the answer is nil.
+func (q query) flag(name string) (*bool, error) {
+	switch v := q.values.Get(name); v {
+	case "":
+		return nil, nil
+	case "true", "false":
+		b := v == "true"
+		return &b, nil
+	default:
+		return nil, refuse(http.StatusBadRequest, "%s=%q: give true or false", name, v)
+	}
+}
+
+// number reads a whole number from 1 to most; without the parameter it is the fallback.
+func (q query) number(name string, fallback, most int) (int, error) {
+	v := q.values.Get(name)
+	if v == "" {
+		return fallback, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		return 0, refuse(http.StatusBadRequest, "%s=%q: give a whole number from 1 to %d", name, v, most)
+	}
+	return n, nil
+}
+
+// moment reads a time in RFC 3339, or a duration that is taken as so long ago.
+func (q query) moment(name string) (time.Time, error) {
+	v := q.values.Get(name)
+	if v == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
+		return q.now.Add(-d), nil
+	}
+	t, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		return t, refuse(http.StatusBadRequest, "%s=%q: give a time such as 2026-11-30T10:00:00Z, or a duration such as 15m", name, v)
+	}
+	return t, nil
+}
+
+// nearest is the known word within a third of its length in edits, or none.
+func nearest(word string, known []string) string {
+	best, least := "", 1+max(len(word), 3)/3
+	for _, k := range known {
+		if d := edits(strings.ToLower(word), k); d <= least && (best == "" || d < edits(strings.ToLower(word), best)) {
+			best = k
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance of two short words.
+func edits(a, b string) int {
+	if len(a) > 64 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,173 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// routePage answers "which fields of this route differ, and whose doing is it?".
+type routePage struct {
+	frame
+	Route    string
+	Answer   answerView
+	Facts    factsView
+	Series   seriesView
+	Findings findingsView
+	Ticks    []tick
+	Square   squareView
+	Latency  latencyView
+	Unknown  []lostRow
+	Failed   int64
+	Equal    []int64 // samples in which nothing differed
+}
+
+// route answers GET /routes/{id}.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
+	name, ok := readRouteID(chi.URLParam(r, "id"))
+	if !ok {
+		return refuse(http.StatusNotFound, "this is not the address of a route; the overview lists them all")
+	}
+	snap := s.deps.DB.Snapshot()
+	tally, verdict := routeOf(snap, name), verdictOf(snap, name)
+	if tally == nil || verdict == nil {
+		return noSuchRoute(name, snap)
+	}
+	points, err := s.deps.DB.Series(r.Context(), store.Filter{Route: name})
+	if err != nil {
+		return err
+	}
+	page := routePageOf(tally, verdict, points)
+	page.Equal = snap.SampleIDs(name, "")
+	page.frame = s.frameFor(r, snap, name)
+	return s.render(w, r, http.StatusOK, "route", page)
+}
+
+func routePageOf(t *diff.RouteTally, v *diff.Verdict, points []store.Point) *routePage {
+	page := &routePage{
+		Route: t.Route, Answer: answerOf(v, t.Route), Facts: factsOf(v), Series: seriesOf(points),
+		Findings: findingsOf(v, true), Ticks: ticks(), Square: squareOf(t.Compared, t.Results), Latency: latencyOf(&t.Latency, v.Latency),
+		Failed: t.Failed,
+	}
+	unknown := map[multicast.Reason]int64{}
+	for reason, n := range t.Unknown {
+		unknown[multicast.Reason(reason)] = n
+	}
+	page.Unknown = lostRows(unknown)
+	return page
+}
+
+// squareView is the four cells in which a compared request can fall.
+type squareView struct {
+	Compared, Agree, CandidateOnly, ControlOnly, Both int64
+}
+
+func squareOf(compared int64, c diff.Counts) squareView {
+	return squareView{compared, compared - c.CandidateOnly - c.ControlOnly - c.Both, c.CandidateOnly, c.ControlOnly, c.Both}
+}
+
+// latencyView is how long the two shadows took, as two distributions on one logarithmic scale.
+type latencyView struct {
+	Candidate, Control spreadView
+	Ticks              []tick
+	Sentence           string
+	Odds               string
+	Known              bool
+}
+
+// spreadView is one distribution: the middle half, the middle nine tenths, and the slowest hundredth.
+type spreadView struct {
+	P5, P25, P50, P75, P95, P99    float64 // across, 0 to 100
+	Median, Ninetieth, NinetyNinth string
+}
+
+func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
+	view := latencyView{Odds: odds(f.LnE)}
+	lo, known := t.Secondary.Quantile(.05)
+	lo2, known2 := t.Candidate.Quantile(.05)
+	if !known || !known2 {
+		return view
+	}
+	hi, _ := t.Secondary.Quantile(.99)
+	hi2, _ := t.Candidate.Quantile(.99)
+	scale := scaleOf(min(lo, lo2), max(hi, hi2))
+	view.Known = true
+	view.Control, view.Candidate = spreadOf(&t.Secondary, scale), spreadOf(&t.Candidate, scale)
+	view.Ticks = scale.ticks()
+	pairs := f.Slower + f.Faster
+	view.Sentence = fmt.Sprintf("The candidate took over 1.1 times as long as the control in %s of %s pairs.", count(f.Slower), count(pairs))
+	if f.Confirmed {
+		view.Sentence = "Confirmed slower. " + view.Sentence
+	}
+	return view
+}
+
+// scale is logarithmic from lo to hi.
+type scale struct{ lo, hi float64 }
+
+func scaleOf(lo, hi time.Duration) scale {
+	l, h := math.Log(max(float64(lo), 1000)*.85), math.Log(max(float64(hi), 2000)*1.15)
+	if h-l < math.Ln2 {
+		l, h = (l+h-math.Ln2)/2, (l+h+math.Ln2)/2
+	}
+	return scale{l, h}
+}
+
+func (s scale) across(d time.Duration) float64 {
+	x := (math.Log(max(float64(d), 1)) - s.lo) / (s.hi - s.lo)
+	return math.Round(1000*100*min(1, max(0, x))) / 1000
+}
+
+// ticks stand at 1, 2 and 5 times the powers of ten, no more than fit.
+func (s scale) ticks() []tick {
+	var all []tick
+	for unit := time.Microsecond; unit <= time.Hour; unit *= 10 {
+		for _, m := range []time.Duration{1, 2, 5} {
+			if l := math.Log(float64(m * unit)); l > s.lo && l < s.hi {
+				all = append(all, tick{s.across(m * unit), roundDuration(m * unit)})
+			}
+		}
+	}
+	for len(all) > 6 { // leave every other out
+		kept := all[:0]
+		for i := 0; i < len(all); i += 2 {
+			kept = append(kept, all[i])
+		}
+		all = kept
+	}
+	return all
+}
+
+func roundDuration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d\u202fµs", d/time.Microsecond)
+	case d < time.Second:
+		return fmt.Sprintf("%d\u202fms", d/time.Millisecond)
+	default:
+		return fmt.Sprintf("%d\u202fs", d/time.Second)
+	}
+}
+
+func spreadOf(s *diff.Sketch, on scale) spreadView {
+	at := func(q float64) (float64, string) {
+		d, _ := s.Quantile(q)
+		return on.across(d), took(d)
+	}
+	var v spreadView
+	v.P5, _ = at(.05)
+	v.P25, _ = at(.25)
+	v.P50, v.Median = at(.5)
+	v.P75, _ = at(.75)
+	v.P95, _ = at(.95)
+	_, v.Ninetieth = at(.9)
+	v.P99, v.NinetyNinth = at(.99)
+	return v
+}

@@ -1,0 +1,122 @@
+package web
+
+import (
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+)
+
+// Handler answers everything on the admin listener.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+func (s *Server) routes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(secureHeaders, s.knownHost, s.belowPrefix, middleware.GetHead)
+	r.Get("/healthz", s.api(s.alive))
+	r.Get("/readyz", s.api(s.ready))
+	r.Group(func(r chi.Router) {
+		r.Use(s.authorised, s.sameOrigin)
+		s.routePages(r)
+		r.Route("/api/v1", s.routeAPI)
+		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler())
+	})
+	r.NotFound(s.notFound)
+	r.MethodNotAllowed(s.api(func(_ http.ResponseWriter, r *http.Request) error {
+		return refuse(http.StatusMethodNotAllowed, "%s is not a method of %s", r.Method, r.URL.Path)
+	}))
+	return r
+}
+
+func (s *Server) routePages(r chi.Router) {
+	r.Get("/", s.page(s.overview))
+	r.Get("/routes/{id}", s.page(s.route))
+	r.Get("/fields/{id}", s.page(s.field))
+	r.Get("/samples/{id}", s.page(s.sample))
+	r.Post("/theme", s.page(s.setTheme)) // the reader's own affair: also when nothing else may be changed
+	r.With(s.writable).Post("/shadowing", s.page(s.postShadowing))
+	r.Get("/static/*", s.static())
+}
+
+func (s *Server) routeAPI(r chi.Router) {
+	r.Get("/equivalence", s.api(s.equivalence))
+	r.Get("/routes", s.api(s.listRoutes))
+	r.Get("/fields", s.api(s.listFields))
+	r.Get("/samples", s.api(s.listSamples))
+	r.Get("/samples/{id}", s.api(s.getSample))
+	r.Get("/counters", s.api(s.counters))
+	r.Get("/shadowing", s.api(s.shadowingState))
+	r.With(s.writable).Put("/shadowing", s.api(s.putShadowing))
+	r.Get("/events", s.api(s.events))
+}
+
+// belowPrefix takes the path of web.base_url away, if the reverse proxy in front has not done so already.
+func (s *Server) belowPrefix(next http.Handler) http.Handler {
+	if s.prefix == "" {
+		return next
+	}
+	stripped := http.StripPrefix(s.prefix, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == s.prefix:
+			http.Redirect(w, r, s.prefix+"/", http.StatusPermanentRedirect)
+		case strings.HasPrefix(r.URL.Path, s.prefix+"/"):
+			stripped.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// static serves the embedded files; their address holds a digest, so they never change under it.
+func (s *Server) static() http.HandlerFunc {
+	files, _ := fs.Sub(staticFiles, "static") // a constant, valid path
+	serve := http.StripPrefix("/static/", http.FileServerFS(files))
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			s.notFound(w, r) // no listings
+			return
+		}
+		if r.URL.Query().Get("v") == s.pages.asset {
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		} else {
+			w.Header().Set("Cache-Control", "no-cache")
+		}
+		serve.ServeHTTP(w, r)
+	}
+}
+
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	err := refuse(http.StatusNotFound, "there is nothing at %s; the dashboard starts at %s/", r.URL.Path, s.prefix)
+	if strings.HasPrefix(r.URL.Path, "/api/") || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		writeProblem(w, err)
+		return
+	}
+	s.page(func(http.ResponseWriter, *http.Request) error { return err })(w, r)
+}
+
+// alive answers GET /healthz: the process serves.
+func (s *Server) alive(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, health{Status: "ok"})
+}
+
+// ready answers GET /readyz: the store is open. Upstreams and a failing disk are reported, not required: clients are
+// served from the primary all the same.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
+	h := health{Status: "ok", Store: "ok", Shadowing: "on"}
+	if err := s.deps.DB.Health().Err; err != "" {
+		h.Store = err
+	}
+	if !s.deps.Proxy.Shadowing().Enabled {
+		h.Shadowing = "off"
+	}
+	return writeJSON(w, h)
+}
+
+type health struct {
+	Status    string `json:"status"`
+	Store     string `json:"store,omitempty"`
+	Shadowing string `json:"shadowing,omitempty"`
+}

@@ -1,0 +1,213 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// sampleItem is one stored exchange in GET /api/v1/samples; all values are redacted.
+type sampleItem struct {
+	ID        int64              `json:"id"`
+	Page      string             `json:"page"`
+	Exchange  string             `json:"exchange"` // X-Shadow-Id
+	Time      time.Time          `json:"time"`
+	Route     string             `json:"route"`
+	Result    diff.Result        `json:"result"`
+	Fields    []string           `json:"fields"` // that differ on either side
+	Method    string             `json:"method"`
+	Target    string             `json:"target"`
+	Responses map[string]legItem `json:"responses"` // by role
+}
+
+// legItem is one role's answer in a list.
+type legItem struct {
+	Outcome  multicast.Outcome `json:"outcome"`
+	Status   int               `json:"status"`
+	Size     int64             `json:"size"`     // bytes of the body as sent
+	Duration float64           `json:"duration"` // seconds
+}
+
+// sampleAnswer is GET /api/v1/samples/{id}.
+type sampleAnswer struct {
+	sampleItem
+	Request    requestAnswer             `json:"request"`
+	Responses  map[string]responseAnswer `json:"responses"`
+	Candidate  []diff.Difference         `json:"candidate"` // primary against candidate
+	Control    []diff.Difference         `json:"control"`   // primary against secondary
+	Redactions int                       `json:"redactions"`
+}
+
+type requestAnswer struct {
+	Method  string      `json:"method"`
+	Target  string      `json:"target"`
+	Host    string      `json:"host"`
+	Header  http.Header `json:"header"`
+	Trailer http.Header `json:"trailer,omitempty"`
+	bodyAnswer
+}
+
+type responseAnswer struct {
+	legItem
+	Detail  string      `json:"detail,omitempty"`
+	Header  http.Header `json:"header"`
+	Trailer http.Header `json:"trailer,omitempty"`
+	bodyAnswer
+	BodyCut bool   `json:"body_cut"`       // the body here is shorter than the one sent
+	Hash    string `json:"hash,omitempty"` // SHA-256 of the whole body, when it was over the cap
+}
+
+// bodyAnswer is a body as text, or in base64 when it is not UTF-8.
+type bodyAnswer struct {
+	Body     string `json:"body"`
+	Encoding string `json:"body_encoding,omitempty"` // "base64", or left out
+}
+
+func bodyOf(b []byte) bodyAnswer {
+	if utf8.Valid(b) {
+		return bodyAnswer{Body: string(b)}
+	}
+	return bodyAnswer{Body: base64.StdEncoding.EncodeToString(b), Encoding: "base64"}
+}
+
+// listSamples answers GET /api/v1/samples, newest first.
+func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, "field", "route", "result", "since", "until", "run", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	filter, err := s.sampleFilter(q)
+	if err != nil {
+		return err
+	}
+	samples, next, err := s.deps.DB.Samples(r.Context(), filter)
+	if errors.Is(err, store.ErrCursor) {
+		return badCursor(filter.Cursor)
+	}
+	if err != nil {
+		return err
+	}
+	answer := list[sampleItem]{Items: make([]sampleItem, 0, len(samples))}
+	for _, sample := range samples {
+		answer.Items = append(answer.Items, s.sampleItem(sample))
+	}
+	if next != "" {
+		answer.Next = &next
+	}
+	return writeJSON(w, answer)
+}
+
+func (s *Server) sampleFilter(q query) (store.Filter, error) {
+	f := store.Filter{Route: q.text("route"), Field: q.text("field"), Result: diff.Result(q.text("result")), Cursor: q.text("cursor")}
+	switch f.Result {
+	case "", diff.Agree, diff.CandidateOnly, diff.ControlOnly, diff.Both:
+	default:
+		return f, refuse(http.StatusBadRequest, "result=%q: give agree, candidate_only, control_only or both", f.Result)
+	}
+	err := currentRun(q, s.deps.DB.Snapshot().Run)
+	if err == nil {
+		f.Limit, err = q.number("limit", 50, 500)
+	}
+	if err == nil {
+		f.Since, err = q.moment("since")
+	}
+	if err == nil {
+		f.Until, err = q.moment("until")
+	}
+	return f, err
+}
+
+func (s *Server) sampleItem(sample *store.Sample) sampleItem {
+	item := sampleItem{
+		ID: sample.ID, Page: s.prefix + samplePath(sample.ID), Exchange: sample.Exchange, Time: sample.Time, Route: sample.Route,
+		Result: sample.Result, Fields: sample.Fields, Method: sample.Request.Method, Target: sample.Request.Target,
+		Responses: map[string]legItem{},
+	}
+	if item.Fields == nil {
+		item.Fields = []string{}
+	}
+	for _, role := range roles {
+		if resp := &sample.Responses[role]; resp.Outcome != "" {
+			item.Responses[role.String()] = legOf(resp)
+		}
+	}
+	return item
+}
+
+// roles in the order in which pages show them.
+var roles = [...]multicast.Role{multicast.Primary, multicast.Secondary, multicast.Candidate}
+
+func legOf(resp *multicast.Response) legItem {
+	return legItem{Outcome: resp.Outcome, Status: resp.Status, Size: resp.Size, Duration: resp.Duration.Seconds()}
+}
+
+// getSample answers GET /api/v1/samples/{id}.
+func (s *Server) getSample(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readQuery(r); err != nil {
+		return err
+	}
+	sample, err := s.findSample(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, s.sampleAnswer(sample))
+}
+
+func (s *Server) sampleAnswer(sample *store.Sample) sampleAnswer {
+	req := sample.Request
+	a := sampleAnswer{
+		sampleItem: s.sampleItem(sample),
+		Request: requestAnswer{
+			Method: req.Method, Target: req.Target, Host: req.Host, Header: headerOf(req.Header), Trailer: req.Trailer,
+			bodyAnswer: bodyOf(req.Body),
+		},
+		Responses: map[string]responseAnswer{}, Redactions: sample.Redactions,
+		Candidate: append([]diff.Difference{}, sample.Candidate...), Control: append([]diff.Difference{}, sample.Control...),
+	}
+	for _, role := range roles {
+		resp := &sample.Responses[role]
+		if resp.Outcome == "" {
+			continue
+		}
+		answer := responseAnswer{
+			legItem: legOf(resp), Detail: resp.Detail, Header: headerOf(resp.Header), Trailer: resp.Trailer,
+			bodyAnswer: bodyOf(resp.Body), BodyCut: sample.BodyCut[role],
+		}
+		if resp.Over {
+			answer.Hash = hex.EncodeToString(resp.Hash[:])
+		}
+		a.Responses[role.String()] = answer
+	}
+	return a
+}
+
+func headerOf(h http.Header) http.Header {
+	if h == nil {
+		return http.Header{}
+	}
+	return h
+}
+
+// findSample reads the sample that a request's path names.
+func (s *Server) findSample(r *http.Request) (*store.Sample, error) {
+	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
+	if err != nil || id < 1 {
+		return nil, refuse(http.StatusNotFound, "%q is not a sample's number; /api/v1/samples lists those that are kept", chi.URLParam(r, "id"))
+	}
+	sample, err := s.deps.DB.Sample(r.Context(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, refuse(http.StatusNotFound,
+			"sample %d is not kept any more, or never was; store.keep_samples and store.max_size say how long they are", id)
+	}
+	return sample, err
+}

@@ -1,0 +1,205 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// Settings under which the switch and the rate are kept. They are written only once somebody has set them here; until
+// then the configuration's hold.
+const (
+	keyEnabled = "shadowing.enabled"
+	keySample  = "shadowing.sample"
+)
+
+// Restore applies the switch and the rate that were last set through this server, if any were: they hold over restarts.
+// Call it before client traffic is served.
+func (s *Server) Restore(ctx context.Context) error {
+	enabled, err := s.setting(ctx, keyEnabled)
+	if err != nil {
+		return err
+	}
+	sample, err := s.setting(ctx, keySample)
+	if err != nil {
+		return err
+	}
+	var change shadowingChange
+	if enabled != "" {
+		on := enabled == "true"
+		change.Enabled = &on
+	}
+	if sample != "" {
+		rate, err := parseShare(sample)
+		if err != nil {
+			return fmt.Errorf("restore the sampling rate: %w", err)
+		}
+		change.Sample = &rate
+	}
+	if change == (shadowingChange{}) {
+		return nil
+	}
+	s.kept.Store(true)
+	state := s.deps.Proxy.SetShadowing(change.Enabled, change.Sample)
+	s.deps.Log.Info("shadowing restored as last set", "enabled", state.Enabled, "sample", shareText(state.Sample))
+	return nil
+}
+
+func (s *Server) setting(ctx context.Context, key string) (string, error) {
+	v, err := s.deps.DB.Setting(ctx, key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", fmt.Errorf("restore %s: %w", key, err)
+	}
+	return v, nil
+}
+
+// shadowingChange is what a caller wants changed; what is left out stays.
+type shadowingChange struct {
+	Enabled *bool
+	Sample  *multicast.Share
+}
+
+// change applies first and keeps second: a kill switch must work on a full disk.
+func (s *Server) change(ctx context.Context, actor string, c shadowingChange) (multicast.Shadowing, error) {
+	s.switching.Lock() // what is kept is what was applied last
+	defer s.switching.Unlock()
+	before := s.deps.Proxy.Shadowing()
+	state := s.deps.Proxy.SetShadowing(c.Enabled, c.Sample)
+	var faults []error
+	if c.Enabled != nil {
+		faults = append(faults, s.deps.DB.SaveSetting(ctx, keyEnabled, fmt.Sprint(state.Enabled)))
+	}
+	if c.Sample != nil {
+		faults = append(faults, s.deps.DB.SaveSetting(ctx, keySample, shareText(state.Sample)))
+	}
+	if told := difference(before, state); told != "" {
+		s.deps.Log.Info("shadowing set", "enabled", state.Enabled, "sample", shareText(state.Sample))
+		faults = append(faults, s.deps.DB.LogActivity(ctx, actor, "shadowing", told))
+	}
+	s.kept.Store(true)
+	if err := errors.Join(faults...); err != nil {
+		s.deps.Log.Error("shadowing set but not kept", "err", err)
+		return state, refuse(http.StatusInternalServerError,
+			"shadowing is set as asked (enabled %t, sample %s) but could not be written to the store: a restart would forget it; see the log",
+			state.Enabled, shareText(state.Sample))
+	}
+	return state, nil
+}
+
+// difference tells what changed, for the record of activity.
+func difference(before, after multicast.Shadowing) string {
+	var told []string
+	if before.Enabled != after.Enabled {
+		told = append(told, map[bool]string{true: "switched on", false: "switched off"}[after.Enabled])
+	}
+	if before.Sample != after.Sample {
+		told = append(told, fmt.Sprintf("sample %s (was %s)", shareText(after.Sample), shareText(before.Sample)))
+	}
+	return strings.Join(told, ", ")
+}
+
+// shadowingState answers GET /api/v1/shadowing.
+func (s *Server) shadowingState(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readQuery(r); err != nil {
+		return err
+	}
+	return writeJSON(w, s.deps.Proxy.Shadowing())
+}
+
+// putShadowing answers PUT /api/v1/shadowing.
+func (s *Server) putShadowing(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readQuery(r); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<10))
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	c, err := readShadowing(body)
+	if err != nil {
+		return err
+	}
+	state, err := s.change(r.Context(), "api", c)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, state)
+}
+
+// readShadowing reads the two keys, either of which may be left out; others are refused, since a misspelt kill switch
+// must not look as if it had worked.
+func readShadowing(body []byte) (shadowingChange, error) {
+	var c shadowingChange
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(body, &keys); err != nil || keys == nil {
+		return c, refuse(http.StatusBadRequest, `the body is not a JSON object; send {"enabled": false}, {"sample": "1%%"} or both`)
+	}
+	for key, value := range keys {
+		switch key {
+		case "enabled":
+			if string(value) != "true" && string(value) != "false" {
+				return c, refuse(http.StatusBadRequest, "enabled: %s is neither true nor false", value)
+			}
+			on := string(value) == "true"
+			c.Enabled = &on
+		case "sample":
+			var text string
+			if err := json.Unmarshal(value, &text); err != nil {
+				return c, refuse(http.StatusBadRequest, `sample: %s is not a text such as "1%%"`, value)
+			}
+			rate, err := parseShare(text)
+			if err != nil {
+				return c, refuse(http.StatusBadRequest, "sample: %v", err)
+			}
+			c.Sample = &rate
+		default:
+			return c, refuse(http.StatusBadRequest, "unknown key %q; %s", key,
+				strings.Replace(remedy(key, []string{"enabled", "sample"}), "this address takes", "the body takes", 1))
+		}
+	}
+	if c == (shadowingChange{}) {
+		return c, refuse(http.StatusBadRequest, "nothing to change: give enabled, sample or both")
+	}
+	return c, nil
+}
+
+// postShadowing answers the switch on the pages, which is a plain form.
+func (s *Server) postShadowing(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	if err := r.ParseForm(); err != nil {
+		return formFault(err)
+	}
+	var c shadowingChange
+	if v := r.PostForm.Get("enabled"); v != "" {
+		on := v == "true"
+		c.Enabled = &on
+	}
+	if v := r.PostForm.Get("sample"); v != "" {
+		rate, err := parseShare(v)
+		if err != nil {
+			return refuse(http.StatusBadRequest, "sample: %v", err)
+		}
+		c.Sample = &rate
+	}
+	if _, err := s.change(r.Context(), "page", c); err != nil {
+		return err
+	}
+	s.goBack(w, r)
+	return nil
+}
+
+// formFault keeps a body that is too long apart from one that is not a form.
+func formFault(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return err
+	}
+	return refuse(http.StatusBadRequest, "the form is not well formed: %v", err)
+}

@@ -1,0 +1,107 @@
+// What a page does beyond being read: local times, the chart, and telling when it has stopped being up to date. Fetching
+// it again on each event and morphing it into place are htmx's.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const live = document.getElementById("live");
+  root.classList.add("js");
+
+  // Times: UTC from the server, local here, the exact one on hover.
+  const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23"});
+  const day = new Intl.DateTimeFormat(undefined, {day: "numeric", month: "short"});
+  const localise = () => {
+    const today = new Date().toDateString();
+    for (const t of document.querySelectorAll("time[data-show]")) {
+      const at = new Date(t.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      const dated = t.dataset.show === "moment" && at.toDateString() !== today;
+      t.textContent = (dated ? day.format(at) + ", " : "") + clock.format(at);
+      t.title = at.toISOString().replace(".000", "");
+    }
+  };
+
+  // The chart: candidate solid and warm, control dashed and cool.
+  let chart = null;
+  let drawn = "";
+  const colour = (name) => {
+    const probe = document.createElement("i");
+    probe.className = "probe-" + name;
+    document.body.append(probe);
+    const c = getComputedStyle(probe).color;
+    probe.remove();
+    return c;
+  };
+  const width = (plot) => Math.max(200, plot.clientWidth);
+  const options = (plot) => {
+    const ink = colour("muted"), grid = colour("line");
+    const axis = {stroke: ink, font: "11px Inter, system-ui, sans-serif", ticks: {show: false}, grid: {stroke: grid, width: 1}};
+    const percent = (v) => v == null ? "–" : v.toFixed(v < 1 ? 2 : 1) + " %";
+    const points = (u, i) => u.data[0].length < 60;
+    return {
+      width: width(plot), height: plot.clientWidth < 500 ? 150 : 190, legend: {live: true}, cursor: {y: false, points: {size: 6}},
+      scales: {y: {range: (u, lo, hi) => [0, Math.max(1, (hi || 0) * 1.1)]}},
+      axes: [
+        {...axis, grid: {show: false}, space: 70},
+        {...axis, size: 46, space: 32, values: (u, vals) => vals.map((v) => +v.toFixed(2) + " %")},
+      ],
+      series: [
+        {value: (u, v) => v == null ? "–" : clock.format(new Date(v * 1000))},
+        {label: "candidate", stroke: colour("candidate"), width: 2, value: (u, v) => percent(v), points: {show: points, size: 5, fill: colour("candidate")}},
+        {label: "control", stroke: colour("control"), width: 1.5, dash: [4, 3], value: (u, v) => percent(v), points: {show: points, size: 5, fill: colour("paper")}},
+      ],
+    };
+  };
+  const draw = (anew) => {
+    const figure = document.getElementById("chart");
+    const plot = figure && figure.querySelector(".plot");
+    if (!plot || typeof uPlot === "undefined") return;
+    if (chart && (anew || !plot.contains(chart.root))) {
+      chart.destroy();
+      chart = null;
+    }
+    if (chart && drawn === figure.dataset.series) return;
+    drawn = figure.dataset.series;
+    const s = JSON.parse(drawn);
+    const data = [s.at, s.candidate, s.control];
+    if (chart) chart.setData(data);
+    else chart = new uPlot(options(plot), data, plot);
+  };
+  new ResizeObserver(() => {
+    const plot = document.querySelector("#chart .plot");
+    if (chart && plot && chart.width !== width(plot)) chart.setSize({width: width(plot), height: chart.height});
+  }).observe(live);
+
+  const settle = () => { localise(); draw(false); };
+  document.body.addEventListener("htmx:after:swap", settle);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
+
+  // What a reader has opened stays open: the server knows nothing of it.
+  htmx.registerExtension("keep-open", {
+    htmx_before_morph_attr: (el, detail) => !(detail.attrName === "open" && el.tagName === "DETAILS"),
+  });
+
+  // The stream: while it is interrupted the head says how old the page is.
+  const stale = (yes) => root.classList.toggle("stale", yes);
+  document.body.addEventListener("htmx:sse:after:connection", () => stale(false));
+  document.body.addEventListener("htmx:sse:error", () => stale(true));
+  document.body.addEventListener("htmx:sse:before:connection", (e) => { if (e.detail.connection.attempt > 0) stale(true); });
+  document.body.addEventListener("htmx:sse:close", () => stale(true));
+  addEventListener("pageshow", (e) => { if (e.persisted) htmx.trigger(live, "refresh"); });
+
+  // Nothing flushes while shadowing is paused, but requests are still skipped and counted.
+  setInterval(() => { if (!document.hidden) htmx.trigger(live, "refresh"); }, 10000);
+
+  // Escape closes what floats.
+  addEventListener("keydown", (e) => {
+    if (e.key !== "Escape") return;
+    for (const d of document.querySelectorAll(".switch details[open]")) {
+      d.open = false;
+      d.querySelector("summary").focus();
+    }
+  });
+  addEventListener("click", (e) => {
+    for (const d of document.querySelectorAll(".switch details[open]")) if (!d.contains(e.target)) d.open = false;
+  });
+
+  settle();
+})();
