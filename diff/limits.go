@@ -10,7 +10,7 @@ type Limits struct {
 }
 
 // DefaultLimits are those of the service: 200 differences of 2 KiB a side, 10,000 levels, 10,000 pairs in a gap, and
-// four million steps, some tenths of a second at worst.
+// sixteen million steps, a second at worst.
 func DefaultLimits() Limits {
-	return Limits{Differences: 200, Excerpt: 2 << 10, Depth: 10_000, GapPairs: 10_000, Work: 4_000_000}
+	return Limits{Differences: 200, Excerpt: 2 << 10, Depth: 10_000, GapPairs: 10_000, Work: 16_000_000}
 }
