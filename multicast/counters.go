@@ -1,9 +1,15 @@
 package multicast
 
-import "time"
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
-// Counts is one reading of the counters, in the form of GET /api/v1/counters. When no request is under way:
-// requests = Σskipped + Σdropped + exchanged, exchanged = compared + Σunknown, and per role sent = Σoutcome.
+// Counts is one reading of the counters, in the form of GET /api/v1/counters. At any time
+// requests = Σskipped + Σdropped + compared + Σunknown + open, but for what changes while it is read; when no request is
+// under way, exchanged = compared + Σunknown, and per role sent = Σoutcome.
 type Counts struct {
 	Started       time.Time             `json:"started"`
 	Requests      int64                 `json:"requests"`
@@ -23,4 +29,94 @@ type Counts struct {
 type ShadowLegs struct {
 	Sent    int64             `json:"sent"`
 	Outcome map[Outcome]int64 `json:"outcome"`
+}
+
+// counters count every request once, in exactly one place.
+type counters struct {
+	started   time.Time
+	requests  atomic.Int64
+	open      atomic.Int64
+	skipped   tally[Reason]
+	dropped   tally[Reason]
+	exchanged atomic.Int64
+	compared  atomic.Int64
+	unknown   tally[Reason]
+	legs      [3]legCounters // by Role
+}
+
+type legCounters struct {
+	sent     atomic.Int64
+	inFlight atomic.Int64
+	outcome  tally[Outcome]
+}
+
+// tally counts by word, without a lock for a word that it knows. Its zero value is ready.
+type tally[K ~string] struct {
+	count atomic.Pointer[map[K]*atomic.Int64]
+	mu    sync.Mutex // guards replacing the map
+}
+
+func (t *tally[K]) add(word K) {
+	if n := t.words()[word]; n != nil {
+		n.Add(1)
+		return
+	}
+	t.learn(word).Add(1)
+}
+
+func (t *tally[K]) words() map[K]*atomic.Int64 {
+	if m := t.count.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+func (t *tally[K]) learn(word K) *atomic.Int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	words := t.words()
+	if words[word] == nil {
+		words = maps.Clone(words)
+		if words == nil {
+			words = make(map[K]*atomic.Int64)
+		}
+		words[word] = new(atomic.Int64)
+		t.count.Store(&words)
+	}
+	return words[word]
+}
+
+func (t *tally[K]) read() map[K]int64 {
+	counts := make(map[K]int64)
+	for word, n := range t.words() {
+		counts[word] = n.Load()
+	}
+	return counts
+}
+
+// Counts reads the counters. What is placed is read before what came in, so that a reading under traffic never shows
+// more requests placed than came.
+func (p *Proxy) Counts() Counts {
+	c := &p.counters
+	counts := Counts{
+		Started:   c.started,
+		Skipped:   c.skipped.read(),
+		Dropped:   c.dropped.read(),
+		Compared:  c.compared.Load(),
+		Unknown:   c.unknown.read(),
+		Exchanged: c.exchanged.Load(),
+		Shadow:    make(map[string]ShadowLegs, 2),
+		InFlight:  make(map[string]int64, 2),
+	}
+	for _, role := range [...]Role{Secondary, Candidate} {
+		legs := &c.legs[role]
+		outcome := legs.outcome.read()
+		counts.Shadow[role.String()] = ShadowLegs{Sent: legs.sent.Load(), Outcome: outcome}
+		counts.InFlight[role.String()] = legs.inFlight.Load()
+	}
+	counts.Open = c.open.Load()
+	counts.Requests = c.requests.Load()
+	counts.Queue = int64(p.dispatcher.queued())
+	counts.CapturedBytes = p.memory.used.Load()
+	return counts
 }

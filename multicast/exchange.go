@@ -18,10 +18,6 @@ const (
 // String is the role's word in the configuration, the API and the metrics.
 func (r Role) String() string { return [...]string{"primary", "secondary", "candidate"}[r] }
 
-// Reason says why a request was skipped or dropped, or why an exchange is unknown; the words are those of
-// GET /api/v1/counters. The empty reason means none.
-type Reason string
-
 // Outcome says how one leg of an exchange ended; empty when the role was not asked.
 type Outcome string
 
@@ -36,8 +32,9 @@ const (
 	OutcomeCancelled Outcome = "cancelled" // the switch went off, or the process ends
 )
 
-// Exchange is one sampled request and its three responses. Deliver owns it until it returns; the byte slices are then
-// given back to the memory budget, so whoever keeps them longer copies them.
+// Exchange is one sampled request and its three responses. Deliver owns it until it returns, but
+// reads its headers only; the byte slices are then given back to the memory budget, so whoever keeps them longer copies
+// them. Deliver may set Unknown, where an exchange turns out to be one that cannot be judged, and it is counted so.
 type Exchange struct {
 	ID        string      // X-Shadow-Id as the shadows saw it: 32 hex digits
 	Time      time.Time   // when the request arrived
@@ -45,7 +42,7 @@ type Exchange struct {
 	Request   Request     // as the primary received it
 	Responses [3]Response // by Role
 	Unknown   Reason      // why it cannot be judged; empty when it can
-	reserve   func(n int64) bool
+	account   *account
 }
 
 // Response returns the answer of one role.
@@ -53,7 +50,7 @@ func (ex *Exchange) Response(r Role) *Response { return &ex.Responses[r] }
 
 // Reserve takes n bytes from the memory budget, beside those captured, until the exchange has been delivered; it
 // answers false when the budget is spent. Decoders call it before they inflate.
-func (ex *Exchange) Reserve(n int64) bool { return ex.reserve == nil || ex.reserve(n) }
+func (ex *Exchange) Reserve(n int64) bool { return ex.account == nil || ex.account.take(n) }
 
 // Request is what the client asked, without hop-by-hop headers.
 type Request struct {
@@ -67,13 +64,13 @@ type Request struct {
 
 // Response is one role's answer as far as it came.
 type Response struct {
-	Outcome  Outcome
-	Detail   string // what failed, for people and without addresses; empty when ok
-	Status   int    // 0 when no head came
+	Outcome  Outcome // the primary's is ok when its answer was whole, else reset
+	Detail   string  // what failed, for people and without addresses; empty when ok
+	Status   int     // 0 when no head came
 	Header   http.Header
 	Trailer  http.Header
 	Body     []byte            // as sent, before any content coding is undone; nil when Over
-	Size     int64             // bytes of the body as sent
+	Size     int64             // bytes of the body as sent; where Outcome is oversize, what was read of them
 	Over     bool              // longer than max_response_body: only Size and Hash are known
 	Hash     [sha256.Size]byte // of the whole body; set when Over
 	Duration time.Duration     // from asking to the end of the body

@@ -1,10 +1,12 @@
 package multicast
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -119,6 +121,7 @@ type route struct {
 	name    string // empty: to be named from the path
 	shadow  bool
 	methods []string
+	sample  *Share // nil: the default rate
 	sampler *sampler
 	limits
 }
@@ -132,12 +135,12 @@ type limits struct {
 
 // allows reports whether the request's method, and the one it may be meant to be, are among those shadowed.
 func (rt *route) allows(r *http.Request) bool {
-	if !contains(rt.methods, r.Method) {
+	if !slices.Contains(rt.methods, r.Method) {
 		return false
 	}
 	for _, name := range [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
 		for _, override := range r.Header[name] {
-			if !contains(rt.methods, strings.ToUpper(strings.TrimSpace(override))) {
+			if !slices.Contains(rt.methods, strings.ToUpper(strings.TrimSpace(override))) {
 				return false
 			}
 		}
@@ -145,11 +148,63 @@ func (rt *route) allows(r *http.Request) bool {
 	return true
 }
 
-func contains(methods []string, method string) bool {
-	for _, m := range methods {
-		if m == method {
-			return true
+// longest is the most that any shadow is given.
+func (l *limits) longest() time.Duration { return max(l.timeout[Secondary], l.timeout[Candidate]) }
+
+// compileRoutes readies what the configuration, valid by now, says of routes.
+func (p *Proxy) compileRoutes() {
+	shadow := &p.cfg.Shadow
+	p.rest = &route{shadow: true, methods: p.cfg.Methods, sampler: newSampler(), limits: limits{
+		timeout:         [3]time.Duration{Secondary: shadow.timeout(Secondary), Candidate: shadow.timeout(Candidate)},
+		maxRequestBody:  int64(shadow.MaxRequestBody),
+		maxResponseBody: int64(shadow.MaxResponseBody),
+	}}
+	for i := range p.cfg.Routes {
+		p.routes = append(p.routes, p.compileRoute(&p.cfg.Routes[i]))
+	}
+}
+
+func (p *Proxy) compileRoute(cfg *RouteConfig) *route {
+	rt := *p.rest
+	rt.pattern, _ = parsePattern(cfg.Match)
+	rt.name = cmp.Or(cfg.Name, cfg.Match)
+	rt.sample, rt.sampler = cfg.Sample, newSampler()
+	if cfg.Methods != nil {
+		rt.methods = cfg.Methods
+	}
+	if cfg.Shadow != nil {
+		rt.shadow = *cfg.Shadow
+		if rt.shadow && rt.pattern.method != "" {
+			rt.methods = append(slices.Clone(rt.methods), rt.pattern.method)
 		}
 	}
-	return false
+	if cfg.Timeout != nil {
+		rt.timeout = [3]time.Duration{Secondary: *cfg.Timeout, Candidate: *cfg.Timeout}
+	}
+	if cfg.MaxRequestBody != nil {
+		rt.maxRequestBody = int64(*cfg.MaxRequestBody)
+	}
+	if cfg.MaxResponseBody != nil {
+		rt.maxResponseBody = int64(*cfg.MaxResponseBody)
+	}
+	return &rt
+}
+
+// maxRouteName bounds a route's name that a client gives.
+const maxRouteName = 200
+
+// routeName names what the request counts towards: its configured route, or what route_header says, or nothing: then
+// the name is made from the path, later.
+func (p *Proxy) routeName(r *http.Request, rt *route) string {
+	if rt.name != "" || p.cfg.RouteHeader == "" {
+		return rt.name
+	}
+	name := strings.TrimSpace(r.Header.Get(p.cfg.RouteHeader))
+	if name == "" || len(name) > maxRouteName {
+		return ""
+	}
+	if strings.HasPrefix(name, "/") {
+		return r.Method + " " + name
+	}
+	return name
 }

@@ -11,29 +11,28 @@ import (
 
 // sampler picks a share of the requests that it is asked about. It counts instead of drawing: in each stride of 1/share
 // requests it takes one, at a random place, so that traffic which alternates is not aliased; over one half it is the one
-// left out that is picked so. From the first request on, it is never more than one away from the exact share. It holds
-// no lock.
+// left out that is picked so. From the first request on it is never more than one away from the exact share, while that
+// does not change. It holds no lock.
 type sampler struct {
-	share Share
-	seed  uint64
-	seen  atomic.Uint64
+	seed uint64
+	seen atomic.Uint64
 }
 
-func newSampler(share Share) *sampler { return &sampler{share: share, seed: rand.Uint64()} }
+func newSampler() *sampler { return &sampler{seed: rand.Uint64()} }
 
 // next takes the next request, or leaves it.
-func (s *sampler) next() bool {
+func (s *sampler) next(share Share) bool {
 	switch {
-	case s.share == 0:
+	case share == 0:
 		return false
-	case s.share >= Whole:
+	case share >= Whole:
 		return true
 	}
 	n := s.seen.Add(1) - 1
-	if s.share <= Whole/2 {
-		return s.pick(n, uint64(s.share))
+	if share <= Whole/2 {
+		return s.pick(n, uint64(share))
 	}
-	return !s.pick(n, uint64(Whole-s.share))
+	return !s.pick(n, uint64(Whole-share))
 }
 
 // pick reports whether n is the chosen place of its stride. Stride k holds the n with ⌊n·share/Whole⌋ = k.
@@ -47,9 +46,9 @@ func (s *sampler) pick(n, share uint64) bool {
 }
 
 // keeps decides for a key: it is always or never taken, and what is taken at one share still is at a greater one.
-func (s *sampler) keeps(key string) bool {
+func keeps(key string, share Share) bool {
 	place, _ := bits.Mul64(mix(hashKey(key)), uint64(Whole))
-	return place < uint64(s.share)
+	return place < uint64(share)
 }
 
 // mix spreads a number over all 64 bits (the finaliser of SplitMix64, Steele et al. 2014).

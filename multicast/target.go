@@ -45,16 +45,15 @@ func (t target) port() string {
 	return "80"
 }
 
-// url is where the role gets what in asks for, its path and query byte for byte. A path that begins with two slashes is
+// url is where the role gets what the client asks for: path is the raw one, and in gives the query, byte for byte. A path that begins with two slashes is
 // the exception: net/url writes the raw form only where it is a valid one.
-func (t target) url(in *http.Request) *url.URL {
-	u := &url.URL{Scheme: t.scheme, Host: t.host, RawQuery: in.URL.RawQuery, ForceQuery: in.URL.ForceQuery}
-	path := rawPath(in)
+func (t target) url(path string, in *url.URL) *url.URL {
+	u := &url.URL{Scheme: t.scheme, Host: t.host, RawQuery: in.RawQuery, ForceQuery: in.ForceQuery}
 	if path != "*" {
 		path = t.base + path
 	}
 	if strings.HasPrefix(path, "//") {
-		u.Path, u.RawPath = in.URL.Path, in.URL.RawPath
+		u.Path, u.RawPath = in.Path, in.RawPath
 	} else {
 		u.Opaque = path
 	}

@@ -1,0 +1,89 @@
+package multicast
+
+import (
+	"crypto/sha256"
+	"hash"
+)
+
+// capture keeps a body as it passes, up to a cap and within the budget. Over the cap it lets go of what it has and only
+// counts and, if asked to, hashes the rest to the end. Whoever holds it sees to it that one goroutine writes at a time.
+type capture struct {
+	account *account
+	limit   int64
+	digest  bool // hash what is over the cap
+
+	body []byte
+	size int64     // of all that passed
+	hash hash.Hash // set when over the cap, if digest
+	over bool      // more than limit passed
+	lost bool      // the budget was spent: what passed is neither kept nor hashed
+}
+
+// firstRoom is what a body of unknown or of great length is given at first.
+const firstRoom = 4 << 10
+
+// expect makes room for a body of known length, but never for more than a little on the word of the sender alone.
+func (c *capture) expect(length int64) {
+	if length > 0 && length <= c.limit {
+		c.room(min(length, 8*firstRoom))
+	}
+}
+
+func (c *capture) write(p []byte) {
+	c.size += int64(len(p))
+	switch {
+	case c.lost || len(p) == 0:
+	case c.over:
+		c.sum(p)
+	case c.size > c.limit:
+		c.over = true
+		c.sum(c.body)
+		c.sum(p)
+		c.free()
+	case c.room(int64(len(c.body) + len(p))):
+		c.body = append(c.body, p...)
+	default:
+		c.lost = true
+		c.free()
+	}
+}
+
+// room sees to it that n bytes fit; the budget is charged for the capacity. It answers false when that is spent.
+func (c *capture) room(n int64) bool {
+	have := int64(cap(c.body))
+	if n <= have {
+		return true
+	}
+	want := min(max(n, 2*have, firstRoom), max(n, c.limit))
+	if !c.account.take(want - have) {
+		return false
+	}
+	grown := make([]byte, len(c.body), want)
+	copy(grown, c.body)
+	c.body = grown
+	return true
+}
+
+func (c *capture) free() {
+	c.account.give(int64(cap(c.body)))
+	c.body = nil
+}
+
+func (c *capture) sum(p []byte) {
+	if !c.digest {
+		return
+	}
+	if c.hash == nil {
+		c.hash = sha256.New()
+	}
+	c.hash.Write(p)
+}
+
+// into hands what was captured to a response. The account goes on holding it.
+func (c *capture) into(res *Response) {
+	res.Body, res.Size, res.Over = c.body, c.size, c.over
+	if c.hash != nil {
+		c.hash.Sum(res.Hash[:0])
+	}
+	c.body = nil
+}

@@ -1,0 +1,88 @@
+package multicast
+
+import (
+	"net/http"
+	"strings"
+)
+
+// classify decides whether a request is shadowed, and how; otherwise it says why not. The reasons are looked for in the
+// order of the contract, so that each request has exactly one.
+func (p *Proxy) classify(r *http.Request) (*route, Reason) {
+	now := p.shadowing.Load()
+	switch {
+	case !now.on():
+		return nil, ReasonDisabled
+	case r.Method == http.MethodConnect:
+		return nil, ReasonConnect
+	case upgrades(r.Header):
+		return nil, ReasonUpgrade
+	case r.Header["X-Shadow-Request"] != nil:
+		return nil, ReasonLoop
+	}
+	rt := p.route(r)
+	switch {
+	case !rt.shadow:
+		return nil, ReasonRoute
+	case !rt.allows(r):
+		return nil, ReasonMethod
+	case !p.sampled(r, rt, now):
+		return nil, ReasonNotSampled
+	}
+	return rt, ""
+}
+
+// route returns the first route that matches.
+func (p *Proxy) route(r *http.Request) *route {
+	if len(p.routes) == 0 {
+		return p.rest
+	}
+	path := rawPath(r)
+	for _, rt := range p.routes {
+		if rt.pattern.match(r.Method, r.Host, path) {
+			return rt
+		}
+	}
+	return p.rest
+}
+
+// sampled decides by the key where the request has one, else by count.
+func (p *Proxy) sampled(r *http.Request, rt *route, now *shadowing) bool {
+	share := now.Sample
+	if rt.sample != nil {
+		share = *rt.sample
+	}
+	if p.sampleBy != (sampleKey{}) {
+		if key := p.key(r); key != "" {
+			return keeps(key, share)
+		}
+	}
+	return rt.sampler.next(share)
+}
+
+func (p *Proxy) key(r *http.Request) string {
+	switch by := p.sampleBy; {
+	case by.header != "":
+		return r.Header.Get(by.header)
+	case by.cookie != "":
+		if c, err := r.Cookie(by.cookie); err == nil {
+			return c.Value
+		}
+		return ""
+	}
+	return p.clientIP(r)
+}
+
+// upgrades reports whether the client asks for another protocol on this connection.
+func upgrades(h http.Header) bool {
+	if h["Upgrade"] == nil {
+		return false
+	}
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(name), "upgrade") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package multicast
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// dispatcher decides when the shadows of a flight are asked: at once if each has room, else in the order of arrival, and
+// not at all when the queue is full. The pair is the unit: both are asked or neither. Nothing in it blocks.
+type dispatcher struct {
+	proxy *Proxy
+	roles []Role // the shadows that there are
+	queue int    // most flights that wait
+	ahead int64  // most exchanges that wait for the comparers; beyond it no shadow is asked
+
+	mu      sync.Mutex // guards what follows; a flight's mu may be taken while it is held, never the other way round
+	running bool       // between Run's begin and the end of its context
+	enabled bool       // the switch
+	free    [3]int     // room by role
+	waiting []*flight
+	asked   map[*flight]struct{} // and not delivered yet
+	quiet   chan struct{}        // closed when the last one is delivered after running ended
+	legs    sync.WaitGroup
+}
+
+// offer takes a flight whose request is whole.
+func (d *dispatcher) offer(f *flight) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire()
+	switch {
+	case !d.running || !d.enabled:
+		f.drop(ReasonDisabled)
+	case len(d.waiting) == 0 && d.ready():
+		d.start(f)
+	case len(d.waiting) < d.queue && f.wait():
+		d.waiting = append(d.waiting, f)
+	default:
+		f.drop(ReasonQueue)
+	}
+}
+
+// wait makes the flight one that waits; it answers false if it has ended.
+func (f *flight) wait() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.phase != travelling {
+		return false
+	}
+	f.phase, f.waiting = queued, time.Now()
+	return true
+}
+
+// ready reports whether every shadow has room. The caller holds mu.
+func (d *dispatcher) ready() bool {
+	for _, role := range d.roles {
+		if d.free[role] == 0 {
+			return false
+		}
+	}
+	return d.proxy.comparers.load.Load() < d.ahead
+}
+
+// start asks the shadows. The caller holds mu.
+func (d *dispatcher) start(f *flight) {
+	if !f.begin(len(d.roles)) {
+		return
+	}
+	for _, role := range d.roles {
+		d.free[role]--
+	}
+	d.asked[f] = struct{}{}
+	d.legs.Add(1)
+	go func() {
+		defer d.legs.Done()
+		f.ask(d.roles)
+	}()
+}
+
+// pump starts what may start. The caller holds mu.
+func (d *dispatcher) pump() {
+	d.expire()
+	for len(d.waiting) > 0 && d.ready() {
+		f := d.waiting[0]
+		d.waiting = slices.Delete(d.waiting, 0, 1)
+		d.start(f)
+	}
+}
+
+// expire drops what has waited for longer than its shadows would be given. The caller holds mu.
+func (d *dispatcher) expire() {
+	for len(d.waiting) > 0 && time.Since(d.waiting[0].waiting) > d.waiting[0].route.longest() {
+		d.waiting[0].drop(ReasonQueue)
+		d.waiting = slices.Delete(d.waiting, 0, 1)
+	}
+}
+
+// release gives back the room of one leg.
+func (d *dispatcher) release(role Role) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.free[role]++
+	d.pump()
+}
+
+// remove takes a flight that has ended out of the queue.
+func (d *dispatcher) remove(f *flight) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i := slices.Index(d.waiting, f); i >= 0 {
+		d.waiting = slices.Delete(d.waiting, i, i+1)
+	}
+}
+
+// delivered forgets an exchange for good.
+func (d *dispatcher) delivered(f *flight) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.asked, f)
+	d.pump()
+	d.hush()
+}
+
+// hush tells Run that nothing is left. The caller holds mu.
+func (d *dispatcher) hush() {
+	if !d.running && len(d.asked) == 0 && d.quiet != nil {
+		close(d.quiet)
+		d.quiet = nil
+	}
+}
+
+func (d *dispatcher) queued() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.waiting)
+}
+
+// run lets flights be offered.
+func (d *dispatcher) run() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running = true
+}
+
+// stop takes no more flights and drops those that wait; the channel is closed when the last exchange was delivered.
+func (d *dispatcher) stop() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running = false
+	d.dropWaiting()
+	quiet := make(chan struct{})
+	d.quiet = quiet
+	d.hush()
+	return quiet
+}
+
+// turn switches shadowing on, or off: then what waits is dropped and what is in flight cancelled.
+func (d *dispatcher) turn(on bool) {
+	d.mu.Lock()
+	d.enabled = on
+	if !on {
+		d.dropWaiting()
+	}
+	d.mu.Unlock()
+	if !on {
+		d.failAll(ReasonCancelled)
+	}
+}
+
+func (d *dispatcher) dropWaiting() {
+	for _, f := range d.waiting {
+		f.drop(ReasonDisabled)
+	}
+	d.waiting = nil
+}
+
+// failAll ends every exchange that is not delivered yet.
+func (d *dispatcher) failAll(reason Reason) {
+	d.mu.Lock()
+	asked := slices.Collect(maps.Keys(d.asked))
+	d.mu.Unlock()
+	for _, f := range asked {
+		f.fail(reason)
+	}
+}

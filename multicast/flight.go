@@ -1,0 +1,188 @@
+package multicast
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// flight is one sampled request from its arrival to its place in the counts. The client's goroutine, the primary's
+// transport and the legs tell it what they see; none of them ever waits for another.
+//
+//	travelling ──► queued ──► asked ──► ended
+//	     │            │                   ▲
+//	     └────────────┴───────────────────┘ skipped, dropped
+type flight struct {
+	proxy   *Proxy
+	route   *route
+	deliver Deliver
+	account account
+
+	// What the shadows are asked; set before the primary is asked and not changed after.
+	header  http.Header // as sent to the primary
+	url     *url.URL    // the client's
+	path    string      // as the client sent it
+	length  int64       // of the request body; -1: unknown
+	started time.Time   // when the primary was asked
+
+	mu       sync.Mutex // guards what follows
+	phase    phase
+	ex       Exchange
+	reason   Reason  // the first one found after the shadows were asked
+	request  capture // the request body
+	whole    bool    // the request body was read to its end
+	answer   capture // the primary's body
+	answered bool    // nothing more comes from the primary
+	legs     int     // shadows under way
+	waiting  time.Time
+	ctx      context.Context // of the legs
+	cancel   context.CancelFunc
+	patience *time.Timer // runs while only the primary is waited for
+}
+
+type phase uint8
+
+const (
+	travelling phase = iota // to the primary; no shadow was asked
+	queued                  // for the shadows
+	asked
+	ended // counted, or about to be: nothing that comes later matters
+)
+
+// skip and drop end a flight whose shadows were not asked.
+func (f *flight) skip(reason Reason) { f.leave(&f.proxy.counters.skipped, reason) }
+func (f *flight) drop(reason Reason) { f.leave(&f.proxy.counters.dropped, reason) }
+
+func (f *flight) leave(count *tally[Reason], reason Reason) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.phase == asked || f.phase == ended {
+		return
+	}
+	f.phase = ended
+	f.request.body, f.answer.body = nil, nil
+	f.account.close()
+	count.add(reason)
+	f.proxy.counters.open.Add(-1)
+}
+
+// fail says that the exchange cannot be judged. Before the shadows were asked it is skipped, or dropped for want of
+// memory; afterwards they are cancelled and it is unknown.
+func (f *flight) fail(reason Reason) {
+	f.mu.Lock()
+	before := f.phase
+	if before == asked && f.reason == "" {
+		f.reason = reason
+	}
+	f.mu.Unlock()
+	switch {
+	case before == asked:
+		f.cancel()
+		f.settle()
+	case reason == ReasonMemory:
+		f.drop(reason)
+	case reason == ReasonPrimaryIncomplete:
+		f.skip(ReasonPrimaryFailed)
+	default:
+		f.skip(reason)
+	}
+	if before == queued {
+		f.proxy.dispatcher.remove(f)
+	}
+}
+
+// begin makes the flight one whose shadows are asked; it answers false if it has ended meanwhile.
+func (f *flight) begin(legs int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.phase == ended {
+		return false
+	}
+	f.phase, f.legs = asked, legs
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.proxy.counters.exchanged.Add(1)
+	return true
+}
+
+// landed takes the answer of one shadow.
+func (f *flight) landed(role Role, res *Response) {
+	f.mu.Lock()
+	f.ex.Responses[role] = *res
+	f.legs--
+	f.mu.Unlock()
+	f.settle()
+}
+
+// settle hands the exchange on once nothing more is waited for. An exchange that cannot be judged waits for no primary,
+// and one that only the primary keeps from its end waits for a timeout and no longer.
+func (f *flight) settle() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.phase != asked || f.legs > 0 {
+		return
+	}
+	if !f.answered && f.reason == "" {
+		if f.patience == nil {
+			f.patience = time.AfterFunc(f.route.longest(), func() { f.fail(ReasonPrimaryIncomplete) })
+		}
+		return
+	}
+	f.phase = ended
+	if f.patience != nil {
+		f.patience.Stop()
+	}
+	if !f.answered {
+		f.landAnswer(OutcomeReset, "not whole")
+	}
+	f.cancel()
+	f.ex.Unknown = f.verdict()
+	f.proxy.comparers.add(f)
+}
+
+// landAnswer closes the primary's part. The caller holds mu.
+func (f *flight) landAnswer(outcome Outcome, detail string) {
+	f.answered = true
+	res := &f.ex.Responses[Primary]
+	res.Outcome, res.Detail = outcome, detail
+	res.Duration = time.Since(f.started)
+	f.answer.into(res)
+}
+
+// verdict says why the exchange cannot be judged, if it cannot. The caller holds mu.
+func (f *flight) verdict() Reason {
+	if f.reason != "" {
+		return f.reason
+	}
+	primary, asked, failed := &f.ex.Responses[Primary], 0, 0
+	var stale, oversize, cancelled bool
+	for _, role := range [...]Role{Secondary, Candidate} {
+		switch res := &f.ex.Responses[role]; res.Outcome {
+		case "":
+			continue
+		case OutcomeOK:
+		case OutcomeOversize:
+			// Longer than the primary's is a difference; how much longer does not matter.
+			oversize = oversize || primary.Size >= res.Size
+		case OutcomeStale:
+			stale = true
+		case OutcomeCancelled:
+			cancelled = true
+		default:
+			failed++
+		}
+		asked++
+	}
+	switch {
+	case cancelled:
+		return ReasonCancelled
+	case stale:
+		return ReasonStale
+	case oversize:
+		return ReasonOversize
+	case failed == 2 && asked == 2:
+		return ReasonShadowsFailed
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package multicast
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+var (
+	errInformational = errors.New("too many informational answers")
+	errSwitched      = errors.New("switched protocols without being asked")
+)
+
+// progress is how far a leg came. The hooks that set it may run in the transport's goroutines.
+type progress struct {
+	connection, reused, firstByte atomic.Bool
+}
+
+func (p *progress) connected(reused bool) {
+	p.reused.Store(reused)
+	p.connection.Store(true)
+}
+
+func (p *progress) answered() { p.firstByte.Store(true) }
+
+// failed says how a leg ended that brought no whole answer home.
+func (s *shadow) failed(ctx context.Context, res *Response, progress *progress, err error) {
+	res.Outcome, res.Detail = outcome(ctx, progress, err, res.Status != 0)
+	if res.Outcome != OutcomeCancelled {
+		s.complain.warn("shadow failed", slog.String("role", s.role.String()),
+			slog.String("outcome", string(res.Outcome)), slog.Any("err", err))
+	}
+}
+
+// outcome tells the failures apart. The detail is for people, and holds no address.
+func outcome(ctx context.Context, progress *progress, err error, head bool) (Outcome, string) {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || isTimeout(err):
+		switch {
+		case !progress.connection.Load():
+			return OutcomeTimeout, "no connection in time"
+		case !head:
+			return OutcomeTimeout, "no answer in time"
+		}
+		return OutcomeTimeout, "body not whole in time"
+	case ctx.Err() != nil:
+		return OutcomeCancelled, "cancelled"
+	case !progress.connection.Load():
+		return OutcomeDial, dialDetail(err)
+	case !broken(err):
+		return OutcomeProtocol, protocolDetail(err)
+	case progress.reused.Load() && !progress.firstByte.Load():
+		return OutcomeStale, "kept connection was closed"
+	case head:
+		return OutcomeReset, "connection ended before the body was whole"
+	}
+	return OutcomeReset, "connection ended without an answer"
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// broken reports whether the connection ended, as against bytes that are not HTTP.
+func broken(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.As(err, &op) ||
+		strings.Contains(err.Error(), "server closed idle connection") || // net/http exports no value for these
+		strings.Contains(err.Error(), "client connection lost") ||
+		strings.Contains(err.Error(), "stream error") ||
+		strings.Contains(err.Error(), "GOAWAY")
+}
+
+func dialDetail(err error) string {
+	var (
+		dns       *net.DNSError
+		errno     syscall.Errno
+		authority x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return "no such host"
+	case errors.As(err, &authority):
+		return "certificate of an unknown authority"
+	case errors.As(err, &name):
+		return "certificate for another name"
+	case errors.As(err, &invalid):
+		return "certificate not valid"
+	case errors.As(err, &record):
+		return "not TLS"
+	case errors.As(err, &errno):
+		return errno.Error()
+	}
+	return "no connection"
+}
+
+func protocolDetail(err error) string {
+	text := err.Error()
+	for _, known := range []string{
+		errInformational.Error(), errSwitched.Error(), "malformed HTTP", "malformed MIME header", "malformed chunked encoding",
+		"invalid byte in chunk length", "server response headers exceeded", "unsupported transfer encoding", "bad Content-Length",
+	} {
+		if strings.Contains(text, known) {
+			return known
+		}
+	}
+	return "not HTTP"
+}
+
+// removeHopByHop removes what concerns one connection only (RFC 9110, section 7.6.1).
+func removeHopByHop(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range [...]string{
+		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade",
+	} {
+		delete(h, name)
+	}
+}

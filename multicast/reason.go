@@ -1,0 +1,40 @@
+package multicast
+
+// Reason says why a request was skipped or dropped, or why an exchange is unknown; the words are those of
+// GET /api/v1/counters. The empty reason means none.
+type Reason string
+
+// Reasons for which no shadow was asked, in the order in which they are looked for. Those from ReasonClientAborted on
+// make an exchange unknown when they come to light after the shadows were asked.
+const (
+	ReasonDisabled          Reason = "disabled" // the switch is off, or there is no candidate; dropped: switched off while it waited
+	ReasonConnect           Reason = "connect"
+	ReasonUpgrade           Reason = "upgrade"
+	ReasonLoop              Reason = "loop"  // the request is itself a shadow
+	ReasonRoute             Reason = "route" // its route says shadow: false
+	ReasonMethod            Reason = "method"
+	ReasonNotSampled        Reason = "not_sampled"
+	ReasonClientAborted     Reason = "client_aborted"
+	ReasonPrimaryFailed     Reason = "primary_failed"     // no answer, or none that was whole
+	ReasonPrimaryRefused    Reason = "primary_refused"    // 429 and 503
+	ReasonRequestIncomplete Reason = "request_incomplete" // the primary answered before the request body was whole
+	ReasonBodyTooLarge      Reason = "body_too_large"     // over max_request_body
+	ReasonStream            Reason = "stream"             // an answer without an end
+)
+
+// Reasons for which a sampled request was dropped.
+const (
+	ReasonQueue  Reason = "queue"  // full, or waited longer than the timeout
+	ReasonMemory Reason = "memory" // the budget is spent; unknown when the shadows were asked already
+)
+
+// Reasons for which an exchange cannot be judged though its shadows were asked.
+const (
+	ReasonPrimaryIncomplete Reason = "primary_incomplete" // cut off, or not whole a timeout after the shadows ended
+	ReasonShadowsFailed     Reason = "shadows_failed"     // both
+	ReasonStale             Reason = "stale"
+	ReasonOversize          Reason = "oversize"
+	ReasonCancelled         Reason = "cancelled" // the switch went off
+	ReasonShutdown          Reason = "shutdown"
+	ReasonPanic             Reason = "panic" // in comparing
+)

@@ -1,0 +1,121 @@
+package multicast
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// upload is the client's body on its way to the primary. The incoming request keeps its own: what the server does with
+// that at the end depends on it.
+//
+// The primary's transport reads it in a goroutine of its own, which may still do so when the answer is complete. Two
+// readers of one connection would end in a panic of net/http, so Close sees to it that the transport has stopped.
+type upload struct {
+	body    io.ReadCloser
+	visit   *visit
+	trailer http.Header // those that the client did not announce; nil where none can come
+
+	reading sync.Mutex // held by Read
+	closed  atomic.Bool
+	size    atomic.Int64
+	state   atomic.Int32
+}
+
+// How an upload ends.
+const (
+	uploadWhole  = 1 + iota
+	uploadGone   // the client went away
+	uploadBroken // what it sent is not a body
+)
+
+func newUpload(v *visit) *upload {
+	u := &upload{body: v.in.Body, visit: v}
+	if v.in.ContentLength < 0 && v.in.Trailer == nil {
+		u.trailer = make(http.Header)
+	}
+	return u
+}
+
+// Read passes on what the client sent; a sampled request keeps a copy.
+func (u *upload) Read(p []byte) (int, error) {
+	u.reading.Lock()
+	defer u.reading.Unlock()
+	if u.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n, err := u.body.Read(p)
+	size := u.size.Add(int64(n))
+	in := u.visit.in
+	switch {
+	case err == io.EOF:
+		u.copyTrailer(in.Trailer)
+		u.state.Store(uploadWhole)
+	case err != nil:
+		u.state.Store(uploadFault(err))
+	case size == in.ContentLength:
+		u.state.Store(uploadWhole)
+	}
+	if f := u.visit.flight; f != nil {
+		f.requestRead(p[:n], err, in.Trailer)
+	}
+	return n, err
+}
+
+func uploadFault(err error) int32 {
+	var network net.Error
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) {
+		return uploadGone
+	}
+	return uploadBroken
+}
+
+// copyTrailer passes on the trailers that were not announced; what frames a message is never a trailer.
+func (u *upload) copyTrailer(trailer http.Header) {
+	if u.trailer == nil || trailer == nil {
+		return
+	}
+	trailer = maps.Clone(trailer)
+	removeHopByHop(trailer)
+	delete(trailer, "Content-Length")
+	delete(trailer, "Host")
+	maps.Copy(u.trailer, trailer)
+}
+
+// announced is the trailer that the primary's request is given: net/http writes what it holds when the body has ended.
+func (u *upload) announced() http.Header {
+	if u.trailer != nil {
+		return u.trailer
+	}
+	return u.visit.in.Trailer
+}
+
+// lingering is how long a client may go on sending a body that nobody reads, before its connection is closed.
+const lingering = 5 * time.Second
+
+// Close stops the transport's reading. With HTTP/1 an unread body ends the connection after the answer, so that its read
+// deadline is free to be used for this.
+func (u *upload) Close() error {
+	u.closed.Store(true)
+	if u.whole() {
+		return nil
+	}
+	if u.visit.in.ProtoMajor != 1 {
+		return u.body.Close()
+	}
+	server := http.NewResponseController(u.visit.ResponseWriter)
+	_ = server.SetReadDeadline(time.Unix(1, 0)) // wakes a reader
+	u.reading.Lock()
+	defer u.reading.Unlock()
+	_ = server.SetReadDeadline(time.Now().Add(lingering))
+	return nil
+}
+
+func (u *upload) whole() bool  { return u.state.Load() == uploadWhole }
+func (u *upload) gone() bool   { return u.state.Load() == uploadGone }
+func (u *upload) broken() bool { return u.state.Load() == uploadBroken }
