@@ -1,0 +1,127 @@
+package multicast
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct {
+		pattern, request string // METHOD host path
+		want             bool
+	}{
+		{"/", "GET h /", true},
+		{"/", "GET h /a", false},
+		{"/a", "GET h /a", true},
+		{"/a", "GET h /a/", false},
+		{"/a/", "GET h /a/", true},
+		{"/a", "GET h //a", false},
+		{"/a/*", "GET h /a/", true},
+		{"/a/*", "GET h /a/b/c", true},
+		{"/a/*", "GET h /a", false},
+		{"/*", "GET h /", true},
+		{"/*", "OPTIONS h *", false},
+		{"/users/{id}", "GET h /users/7", true},
+		{"/users/{id}", "GET h /users/", false},
+		{"/users/{id}", "GET h /users/7/orders", false},
+		{"/users/{id}/orders/{id}", "GET h /users/7/orders/9", true},
+		{"/users/{id}/*", "GET h /users/7/orders", true},
+		{"/{a}", "GET h /x%2Fy", true},
+		{"/x/y", "GET h /x%2Fy", false},
+		{"/caf\u00e9", "GET h /caf%C3%A9", true},
+		{"/a%20b", "GET h /a%20b", true},
+		{"GET /a", "GET h /a", true},
+		{"GET /a", "HEAD h /a", false},
+		{"shop.example/a", "GET Shop.Example /a", true},
+		{"shop.example/a", "GET shop.example:8080 /a", true},
+		{"shop.example:8080/a", "GET shop.example:8080 /a", true},
+		{"shop.example:8080/a", "GET shop.example /a", false},
+		{"shop.example/a", "GET other.example /a", false},
+		{"POST shop.example/a/{b}/*", "POST shop.example /a/b/c", true},
+	} {
+		p, err := parsePattern(c.pattern)
+		if err != nil {
+			t.Errorf("%s: %v", c.pattern, err)
+			continue
+		}
+		r := strings.Fields(c.request)
+		if got := p.match(r[0], r[1], r[2]); got != c.want {
+			t.Errorf("%q matches %q: %v", c.pattern, c.request, got)
+		}
+	}
+}
+
+func TestPatternsRefused(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"":            "must be [METHOD] [host]/path",
+		"users":       "must be [METHOD] [host]/path",
+		"get /a":      "must begin with a method in capitals",
+		"GET POST /a": "must be [METHOD] [host]/path",
+		"/a?b":        "must be [METHOD] [host]/path",
+		"/a/*/b":      "must have * as its last segment only",
+		"/a{b}":       "must name a whole segment in braces",
+		"/{}":         "must name a whole segment in braces",
+		"/{a":         "must name a whole segment in braces",
+		"/{a}{b}":     "must name a whole segment in braces",
+	} {
+		if _, err := parsePattern(pattern); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}
+
+func FuzzPattern(f *testing.F) {
+	f.Add("GET shop.example/users/{id}/*", "/users/7/orders")
+	f.Add("/a%20b", "/a%2")
+	f.Add("/", "")
+	f.Fuzz(func(t *testing.T, text, path string) {
+		p, err := parsePattern(text)
+		if err != nil {
+			return
+		}
+		p.match("GET", "shop.example", path)
+		if p.method == "" && p.host == "" && !strings.ContainsAny(text, "{*%") && text[0] == '/' && !p.match("GET", "h", text) {
+			t.Errorf("%q does not match itself", text)
+		}
+	})
+}
+
+func TestRoutesOnTheWire(t *testing.T) {
+	yes, no := true, false
+	s := newStage(t, nil, func(c *Config) {
+		c.Routes = []RouteConfig{
+			{Match: "/login", Shadow: &no},
+			{Match: "POST /quote", Shadow: &yes, Name: "quotes"},
+			{Match: "/only-head", Methods: []string{"HEAD"}},
+			{Match: "/quote"},
+		}
+		c.RouteHeader = "Canonical-Resource"
+	})
+	s.get("/login")
+	s.get("/only-head")
+	w := s.dial()
+	w.send("POST /quote HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok")
+	w.response("POST")
+	if ex := s.exchange(); ex.Route != "quotes" || string(ex.Request.Body) != "ok" {
+		t.Errorf("exchange of route %q with body %q", ex.Route, ex.Request.Body)
+	}
+	w.send("POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok")
+	w.response("POST")
+	w.send("POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok")
+	w.response("POST")
+	s.get("/quote")
+	if ex := s.exchange(); ex.Route != "/quote" {
+		t.Errorf("exchange of route %q", ex.Route)
+	}
+	s.get("/u/1", "Canonical-Resource: /u/{id}")
+	if ex := s.exchange(); ex.Route != "GET /u/{id}" {
+		t.Errorf("exchange of route %q", ex.Route)
+	}
+	s.get("/plain")
+	if ex := s.exchange(); ex.Route != "" {
+		t.Errorf("exchange of route %q", ex.Route)
+	}
+	s.counts(Counts{
+		Requests: 8, Exchanged: 4, Compared: 4, Skipped: map[Reason]int64{ReasonRoute: 2, ReasonMethod: 2},
+	})
+}
