@@ -20,7 +20,8 @@ type Health struct {
 type health struct {
 	mu   sync.Mutex
 	last Health
-	code int // SQLite's, of the trouble that was logged last
+	code int  // SQLite's, of the trouble that was logged last
+	over bool // that the file is too large was logged
 }
 
 // Health answers how the writer fares.
@@ -60,6 +61,16 @@ func (h *health) unpackable(log *slog.Logger, route string, err error) {
 		log.Error("a sample could not be redacted and is not kept", "route", route, "err", err)
 	}
 	h.last.SamplesLost++
+}
+
+// oversize logs once that the counts alone are more than the file may hold.
+func (h *health) oversize(log *slog.Logger, bytes int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		log.Warn("the database is over store.max_size without any sample in it", "bytes", bytes)
+	}
+	h.over = true
 }
 
 func (h *health) stray() {

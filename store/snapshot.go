@@ -69,6 +69,18 @@ func (l *ledger) sampleIDs() map[string]map[string][]int64 {
 	return l.ids
 }
 
+// shelfChanged tells that the ids of some route are not those last published.
+func (l *ledger) shelfChanged() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.shelf.routes {
+		if s.changed {
+			return true
+		}
+	}
+	return false
+}
+
 // withSamples copies the verdict with the samples of its findings: the judge may hand out the same one again.
 func withSamples(v *diff.Verdict, samples map[string]map[string][]int64) *diff.Verdict {
 	if v == nil {

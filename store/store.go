@@ -82,14 +82,14 @@ func Open(cfg Config, deps Deps) (*DB, error) {
 
 // Close flushes what is left, ends all watches and closes the file. Call it after Run has returned.
 func (db *DB) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
-	defer cancel()
-	flushed := db.finish(ctx)
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
 	if db.closed {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
+	defer cancel()
+	flushed := db.finish(ctx)
 	db.closed = true
 	db.watchers.close()
 	return errors.Join(flushed, db.release())

@@ -18,9 +18,15 @@ const (
 func (db *DB) sweep(ctx context.Context, now time.Time) {
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
+	if db.closed {
+		return
+	}
 	err := errors.Join(db.fold(ctx, now), db.dropOld(ctx, now), db.dropOver(ctx), db.trimActivity(ctx))
 	if err != nil && ctx.Err() == nil {
 		db.deps.Log.Warn("old samples and series could not be removed", "err", err)
+	}
+	if l := db.ledgers.current(); l != nil && l.shelfChanged() {
+		db.publish()
 	}
 }
 
@@ -72,60 +78,58 @@ func (db *DB) dropOld(ctx context.Context, now time.Time) error {
 	}
 }
 
-// dropOver removes the oldest samples while the database is larger than it may be, to nine tenths of that; then gives
-// the free pages back to the file system.
+// dropOver removes the oldest samples while the database is larger than it may be, until nine tenths of that are in
+// use, and gives the free pages back to the file system.
 func (db *DB) dropOver(ctx context.Context) error {
-	used, err := db.used(ctx)
+	pages, free, err := db.pages(ctx)
 	if err != nil {
 		return err
 	}
-	if used <= int64(db.cfg.MaxSize) {
+	most := int64(db.cfg.MaxSize) / pageBytes
+	if pages <= most {
+		if free < 256 || free < pages/20 { // a few are soon used again
+			return nil
+		}
 		return db.shrink(ctx)
 	}
-	for target := int64(db.cfg.MaxSize) / 10 * 9; used > target; {
+	for pages-free > most/10*9 {
 		n, err := db.drop(ctx, `SELECT run, id FROM sample ORDER BY time, id LIMIT ?`, dropAtOnce/10)
 		if err != nil {
 			return fmt.Errorf("remove samples over the size: %w", err)
 		}
 		if n == 0 {
-			db.deps.Log.Warn("the database is over store.max_size without any sample", "bytes", used)
+			db.health.oversize(db.deps.Log, pages*pageBytes)
 			break
 		}
-		if used, err = db.used(ctx); err != nil {
+		if pages, free, err = db.pages(ctx); err != nil {
 			return err
 		}
 	}
 	return db.shrink(ctx)
 }
 
-// used is the bytes of pages that hold something.
-func (db *DB) used(ctx context.Context) (bytes int64, err error) {
-	err = db.file.read.QueryRowContext(ctx, `SELECT (page_count - freelist_count) * page_size
-		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&bytes)
+// pageBytes is SQLite's page size, its default since 2016.
+const pageBytes = 4096
+
+// pages is how many pages the database has, and how many of them hold nothing.
+func (db *DB) pages(ctx context.Context) (pages, free int64, err error) {
+	err = db.file.read.QueryRowContext(ctx, `SELECT page_count, freelist_count
+		FROM pragma_page_count, pragma_freelist_count`).Scan(&pages, &free)
 	if err != nil {
-		return 0, fmt.Errorf("measure the database: %w", err)
+		return 0, 0, fmt.Errorf("measure the database: %w", err)
 	}
-	return bytes, nil
+	return pages, free, nil
 }
 
-// shrink gives free pages back when they are many: a few are soon used again.
+// shrink gives all free pages back.
 func (db *DB) shrink(ctx context.Context) error {
-	var free, pages int64
-	err := db.file.read.QueryRowContext(ctx, `SELECT freelist_count, page_count
-		FROM pragma_freelist_count, pragma_page_count`).Scan(&free, &pages)
-	if err != nil {
-		return fmt.Errorf("measure the database: %w", err)
-	}
-	if free < 256 || free*20 < pages {
-		return nil
-	}
-	rows, err := db.file.write.QueryContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, free))
+	rows, err := db.file.write.QueryContext(ctx, `PRAGMA incremental_vacuum`)
 	if err == nil { // each page freed is a step of the statement
 		for rows.Next() {
 		}
 		err = errors.Join(rows.Err(), rows.Close())
 	}
-	if err == nil { // so that the file itself becomes shorter, and not at some later time
+	if err == nil { // so that the file itself becomes shorter now, and not at some later time
 		_, err = db.file.write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -40,13 +41,13 @@ func (db *DB) Run(ctx context.Context) error {
 	<-checked
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
 	return db.finish(last)
 }
 
-// finish flushes until nothing is left.
+// finish flushes until nothing is left. The caller holds flushing.
 func (db *DB) finish(ctx context.Context) error {
-	db.flushing.Lock()
-	defer db.flushing.Unlock()
 	for {
 		if err := db.flush(ctx, time.Now().Add(lastFlush)); err != nil {
 			return err
@@ -67,6 +68,9 @@ func (db *DB) Flush(ctx context.Context) error {
 }
 
 func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
+	if db.closed {
+		return errors.New("flush: the store is closed")
+	}
 	all := db.ledgers.all()
 	news, err := false, error(nil)
 	for _, l := range all {
@@ -83,7 +87,9 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	if err == nil {
 		err = db.writeAll(ctx, all)
 	}
+	grown := false
 	for _, l := range all {
+		grown = grown || len(l.backlog.inserts) > 0
 		if err == nil {
 			l.landed(db, time.Now())
 		} else {
@@ -91,6 +97,11 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 		}
 	}
 	db.health.flushed(db.deps.Log, err)
+	if err == nil && grown { // many samples may come before the next sweep
+		if err := db.dropOver(ctx); err != nil && ctx.Err() == nil {
+			db.deps.Log.Warn("samples over the size could not be removed", "err", err)
+		}
+	}
 	db.ledgers.retire(time.Now())
 	db.publish()
 	if err != nil {

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// benchStore is a store whose writer runs, on a real disk.
+func benchStore(b *testing.B) (*DB, int64) {
+	cfg := DefaultConfig()
+	cfg.Path = b.TempDir() + "/bench.db"
+	db := openStore(b, cfg, Deps{})
+	run := startRun(b, db, candidateV1)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = db.Run(ctx)
+	}()
+	b.Cleanup(func() { cancel(); <-ended })
+	return db, run.ID
+}
+
+// One comparison with three differing fields, as nearly all are recorded: nothing of it is kept.
+func BenchmarkRecord(b *testing.B) {
+	db, run := benchStore(b)
+	c := compared("GET /products/{id}", noon, field("body.generated_at", 1, 1), field("body.price", 1, 0), field("body.tags", 0, 1))
+	b.ReportAllocs()
+	for b.Loop() {
+		db.Record(run, c)
+	}
+}
+
+// All processors record into 20 routes of 30 noisy fields each while the writer flushes, samples included.
+func BenchmarkObservations(b *testing.B) {
+	db, run := benchStore(b)
+	var routes, fields []string
+	for i := range 30 {
+		routes = append(routes, fmt.Sprintf("GET /route%d/{id}", i%20))
+		fields = append(fields, fmt.Sprintf("body.items[].field%d", i))
+	}
+	var n atomic.Int64
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			i := int(n.Add(1))
+			c := compared(routes[i%20], time.Now(), field(fields[i%30], 1, 1), field(fields[(i+7)%30], 1, 0), field(fields[(i+11)%30], 0, 1))
+			db.Record(run, c)
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "observations/s")
+}
+
+// A flush after one comparison in each of 20 routes of 30 fields.
+func BenchmarkFlush(b *testing.B) {
+	cfg := DefaultConfig()
+	cfg.Path = b.TempDir() + "/bench.db"
+	db := openStore(b, cfg, Deps{})
+	run := startRun(b, db, candidateV1)
+	i := 0
+	record := func() {
+		for r := range 20 {
+			i++
+			c := compared(fmt.Sprintf("GET /route%d", r), noon, field(fmt.Sprintf("body.f%d", i%30), 1, 1), field(fmt.Sprintf("body.f%d", (i+7)%30), 0, 1))
+			db.Record(run.ID, c)
+		}
+	}
+	for range 100 {
+		record()
+	}
+	flush(b, db)
+	for b.Loop() {
+		record()
+		flush(b, db)
+	}
+}
+
+// A page of 50 samples and the snapshot, read while the writer is busy.
+func BenchmarkReadWhileWriting(b *testing.B) {
+	db, run := benchStore(b)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				db.Record(run, compared("GET /a", time.Now(), field(fmt.Sprintf("body.f%d", i%500), 1, 1)))
+			}
+		}
+	}()
+	b.Run("snapshot", func(b *testing.B) {
+		for b.Loop() {
+			_ = db.Snapshot().Verdict.Compared
+		}
+	})
+	b.Run("samples", func(b *testing.B) {
+		for b.Loop() {
+			if _, _, err := db.Samples(context.Background(), Filter{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

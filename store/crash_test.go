@@ -1,0 +1,196 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// crashEnv names the database that this test binary, run again, shall record into until it is killed.
+const crashEnv = "SHADOWDIFF_STORE_CRASH"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(crashEnv); path != "" {
+		if err := recordUntilKilled(path); err != nil {
+			fmt.Println("failed", err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// recordUntilKilled says on its standard output what it does: "begin N" before it records the comparisons up to the N-th
+// of this run, "recorded N" after, and "shown N" for each snapshot.
+func recordUntilKilled(path string) error {
+	cfg := DefaultConfig()
+	cfg.Path = path
+	db, err := Open(cfg, Deps{})
+	if err != nil {
+		return err
+	}
+	run, err := db.StartRun("", candidateV1)
+	if err != nil {
+		return err
+	}
+	go db.Run(context.Background())
+	var out sync.Mutex
+	say := func(word string, n int64) {
+		out.Lock()
+		defer out.Unlock()
+		fmt.Println(word, n)
+	}
+	go func() {
+		for range db.Watch(context.Background()) {
+			say("shown", db.Snapshot().Tallies.Total.Compared)
+		}
+	}()
+	pace := time.Tick(time.Millisecond) // some 20,000 a second
+	for n := db.Snapshot().Tallies.Total.Compared; ; n += 20 {
+		say("begin", n+20)
+		for i := range 20 {
+			at := time.Now()
+			db.Record(run.ID, compared("GET /a", at, field("body.always", 1, 1), field(fmt.Sprintf("body.f%d", (int(n)+i)%500), 1, 0)))
+		}
+		say("recorded", n+20)
+		<-pace
+	}
+}
+
+// Killed at any moment, the store has all that it ever showed, at most a second less than was recorded, and nothing
+// twice; whatever it has agrees with itself.
+func TestKillLosesAtMostASecond(t *testing.T) {
+	cfg := testConfig(t)
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for round := range 4 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), crashEnv+"="+cfg.Path)
+		pipe, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		heard := listen(pipe, 1+random.IntN(4), random.IntN(400), func() { child.Process.Kill() })
+		_ = child.Wait() // it was killed
+		if heard.err != nil {
+			t.Fatal(heard.err)
+		}
+		checkAfterKill(t, round, cfg, heard)
+	}
+}
+
+// heard is what the child said before it died.
+type heard struct {
+	shown, begun int64
+	recorded     []said
+	last         time.Time
+	err          error
+}
+
+type said struct {
+	n  int64
+	at time.Time
+}
+
+// listen reads until the child has shown so many snapshots and then recorded so many times, kills it, and reads what it
+// had still said.
+func listen(pipe io.Reader, snapshots, records int, kill func()) heard {
+	var h heard
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		var word string
+		var n int64
+		if _, err := fmt.Sscan(lines.Text(), &word, &n); err != nil {
+			h.err = fmt.Errorf("the child says %q", lines.Text())
+			kill()
+			continue
+		}
+		h.last = time.Now()
+		switch word {
+		case "shown":
+			h.shown = n
+			snapshots--
+		case "begin":
+			h.begun = n
+		case "recorded":
+			h.recorded = append(h.recorded, said{n, h.last})
+			if snapshots <= 0 {
+				records--
+			}
+		}
+		if snapshots <= 0 && records <= 0 {
+			kill()
+		}
+	}
+	return h
+}
+
+func checkAfterKill(t *testing.T, round int, cfg Config, h heard) {
+	t.Helper()
+	db := openStore(t, cfg, Deps{})
+	startRun(t, db, candidateV1)
+	defer closeStore(t, db)
+	all := db.Snapshot().Tallies
+	found := all.Total.Compared
+	if found < h.shown {
+		t.Errorf("round %d: %d were shown, %d are on the disk", round, h.shown, found)
+	}
+	if found > h.begun {
+		t.Errorf("round %d: %d were begun at most, %d are on the disk", round, h.begun, found)
+	}
+	for _, s := range h.recorded {
+		// One second, and one for what a busy machine keeps a process waiting.
+		if s.n > found && h.last.Sub(s.at) > 2*time.Second {
+			t.Errorf("round %d: %d were recorded %v before the end, %d are on the disk", round, s.n, h.last.Sub(s.at), found)
+			break
+		}
+	}
+	var inFields, inSeries, inTests int64
+	for _, f := range all.Fields {
+		if f.Field != "body.always" {
+			inFields += f.Raw
+			inTests += f.Tests[0].CandidateOnly
+		}
+	}
+	points, err := db.Series(context.Background(), Filter{})
+	for _, p := range points {
+		inSeries += p.Compared
+	}
+	if err != nil || inFields != found || inTests != found || inSeries != found {
+		t.Errorf("round %d: %d compared, in fields %d, in tests %d, in the series %d, %v", round, found, inFields, inTests, inSeries, err)
+	}
+	checkSamples(t, db)
+	if round == 0 {
+		t.Logf("round 0: %d on the disk of %d begun", found, h.begun)
+	}
+}
+
+// checkSamples reads all samples, and looks for places of samples that do not exist.
+func checkSamples(t *testing.T, db *DB) {
+	t.Helper()
+	items, _, err := db.Samples(context.Background(), Filter{Limit: 500, Field: "body.always"})
+	if err != nil || len(items) == 0 {
+		t.Errorf("%d samples, %v", len(items), err)
+	}
+	for _, item := range items {
+		s, err := db.Sample(context.Background(), item.ID)
+		if err != nil || !strings.HasPrefix(string(s.Responses[0].Body), `{"who":"primary"`) {
+			t.Errorf("sample %d: %v", item.ID, err)
+		}
+	}
+	var orphans int
+	err = db.file.read.QueryRow(`SELECT (SELECT count(*) FROM sample_field WHERE sample NOT IN (SELECT id FROM sample)) +
+		(SELECT count(*) FROM sample WHERE id NOT IN (SELECT sample FROM sample_field WHERE slot > 0))`).Scan(&orphans)
+	if err != nil || orphans != 0 {
+		t.Errorf("%d samples or places without the other, %v", orphans, err)
+	}
+}
