@@ -1,0 +1,307 @@
+package multicast
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// echoRaw answers each request, on a connection that stays open, and keeps the heads that it got.
+func echoRaw(t *testing.T, heads chan<- string) string {
+	return raw(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			head, ok := readHead(r)
+			if !ok {
+				return
+			}
+			heads <- head
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+	})
+}
+
+func TestRequestTargetKeepsItsBytes(t *testing.T) {
+	for _, target := range []string{
+		"/", "/a?", "/a%2Fb%2fc%20d%7Ee", "/a|b\"c{d}\xc3\xa9^", "/q?x=1;y=2&z=%zz&&b", "//a//b/", "/a/../b/./c", "/a//b",
+		"/a;p=1?b?c", "/a%00b", "/%", "*",
+	} {
+		heads := make(chan string, 3)
+		backend := echoRaw(t, heads)
+		s := newRawStage(t, backend, backend, backend, func(c *Config) { c.Methods = []string{"GET", "OPTIONS"} })
+		method := "GET"
+		if target == "*" {
+			method = "OPTIONS"
+		}
+		w := s.dial()
+		w.send(method + " " + target + " HTTP/1.1\r\nHost: Shop.Example:8080\r\n\r\n")
+		res, _ := w.response(method)
+		if target == "/%" {
+			if res.StatusCode != 400 { // net/http refuses what it cannot parse; it never reaches the proxy
+				t.Errorf("%q: %s", target, res.Status)
+			}
+			continue
+		}
+		if ex := s.exchange(); ex.Request.Target != target {
+			t.Errorf("%q: the exchange has %q", target, ex.Request.Target)
+		}
+		for range 3 {
+			if head := <-heads; !strings.HasPrefix(head, method+" "+target+" HTTP/1.1\r\nHost: Shop.Example:8080\r\n") {
+				t.Errorf("%q: an upstream got %q", target, head)
+			}
+		}
+	}
+}
+
+func TestAbsoluteFormAndBasePath(t *testing.T) {
+	heads := make(chan string, 3)
+	backend := echoRaw(t, heads)
+	s := newRawStage(t, backend+"/base/", backend+"/base", backend+"/base", nil)
+	w := s.dial()
+	w.send("GET http://shop.example/a%2Fb?c HTTP/1.1\r\nHost: ignored\r\n\r\n")
+	w.response("GET")
+	if ex := s.exchange(); ex.Request.Target != "/a%2Fb?c" || ex.Request.Host != "shop.example" {
+		t.Errorf("the exchange has %q at %q", ex.Request.Target, ex.Request.Host)
+	}
+	for range 3 {
+		if head := <-heads; !strings.HasPrefix(head, "GET /base/a%2Fb?c HTTP/1.1\r\nHost: shop.example\r\n") {
+			t.Errorf("an upstream got %q", head)
+		}
+	}
+}
+
+// All three get the same header, but for the marks.
+func TestShadowsGetWhatThePrimaryGets(t *testing.T) {
+	s := newStage(t, nil, nil)
+	headers := []string{
+		"Authorization: Bearer secret", "Cookie: sid=1; a=b", "Accept-Encoding: gzip", "X-D: one", "X-D: two", "x-lower: 1",
+		"X-UPPER:  2 ", "If-None-Match: \"a\"", "Range: bytes=0-1", "Proxy: http://evil", "Proxy-Authorization: Basic x",
+		"Keep-Alive: 5", "Te: trailers, gzip;q=0.5", "X-Hop: 1", "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	}
+	w := s.dial()
+	w.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: X-Hop\r\n" + lines(headers) + "\r\n")
+	w.response("GET")
+	ex := s.exchange()
+	primary := s.upstream[Primary].requests()[0].header
+	if got := strings.Join(primary["X-D"], ","); got != "one,two" || primary.Get("X-Upper") != "2" || primary.Get("Te") != "trailers" {
+		t.Errorf("the primary got %v", primary)
+	}
+	for _, gone := range []string{"Proxy", "Proxy-Authorization", "Keep-Alive", "X-Hop", "User-Agent", "X-Shadow-Request"} {
+		if primary[gone] != nil {
+			t.Errorf("the primary got %s: %q", gone, primary[gone])
+		}
+	}
+	if !maps.EqualFunc(ex.Request.Header, primary, slices.Equal) {
+		t.Errorf("the exchange has %v, the primary got %v", ex.Request.Header, primary)
+	}
+	want := primary.Clone()
+	want.Set("X-Shadow-Request", "1")
+	want.Set("X-Shadow-Id", ex.ID)
+	want.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
+	for _, role := range []Role{Secondary, Candidate} {
+		got := s.upstream[role].requests()[0].header
+		if !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("the %s got %v, wanted %v", role, got, want)
+		}
+	}
+}
+
+func TestHeaderRulesByRole(t *testing.T) {
+	target, fixed := HostTarget, "fixed.example"
+	s := newStage(t, nil, func(c *Config) {
+		c.Shadow.SetHeaders = map[string]string{"x-env": "shadow", "X-Role": "both"}
+		c.Shadow.RemoveHeaders = []string{"authorization"}
+		c.Shadow.Candidate = RoleConfig{
+			Host: &target, SetHeaders: map[string]string{"X-Role": "candidate"}, RemoveHeaders: []string{"Cookie"},
+		}
+		c.Shadow.Secondary.Host = &fixed
+	})
+	s.get("/a", "Authorization: x", "Cookie: y", "X-Env: real")
+	s.exchange()
+	primary, secondary, candidate := s.upstream[Primary].requests()[0], s.upstream[Secondary].requests()[0], s.upstream[Candidate].requests()[0]
+	if primary.header.Get("Authorization") != "x" || primary.header.Get("X-Env") != "real" || primary.host != "shop.example" {
+		t.Errorf("the primary got %v at %s", primary.header, primary.host)
+	}
+	if h := secondary.header; h["Authorization"] != nil || h.Get("X-Env") != "shadow" || h.Get("X-Role") != "both" ||
+		h.Get("Cookie") != "y" || secondary.host != fixed {
+		t.Errorf("the secondary got %v at %s", h, secondary.host)
+	}
+	if h := candidate.header; h["Authorization"] != nil || h.Get("X-Role") != "candidate" || h["Cookie"] != nil ||
+		"http://"+candidate.host != s.upstream[Candidate].server.URL {
+		t.Errorf("the candidate got %v at %s", h, candidate.host)
+	}
+	if !strings.Contains(s.log.String(), "no fair pair") {
+		t.Error("nothing was said of the unfair pair")
+	}
+}
+
+func TestForwardingHeaders(t *testing.T) {
+	spoof := []string{
+		"X-Forwarded-For: 1.2.3.4", "X-Forwarded-Host: evil", "X-Forwarded-Proto: gopher", "X-Forwarded-Port: 1",
+		"Forwarded: for=9.9.9.9", "X-Real-IP: 6.6.6.6",
+	}
+	for _, c := range []struct {
+		name    string
+		trusted []string
+		sent    []string
+		want    map[string]string
+	}{
+		{"nothing sent", nil, nil, map[string]string{
+			"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "shop.example", "X-Forwarded-Proto": "http", "Forwarded": "",
+			"X-Real-Ip": "", "X-Forwarded-Port": "",
+		}},
+		{"untrusted peer", []string{"10.0.0.0/8"}, spoof, map[string]string{
+			"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "shop.example", "X-Forwarded-Proto": "http",
+			"Forwarded": `for=127.0.0.1;host="shop.example";proto=http`, "X-Real-Ip": "127.0.0.1", "X-Forwarded-Port": "",
+		}},
+		{"trusted peer", []string{"127.0.0.0/8"}, spoof, map[string]string{
+			"X-Forwarded-For": "1.2.3.4, 127.0.0.1", "X-Forwarded-Host": "evil", "X-Forwarded-Proto": "gopher", "X-Forwarded-Port": "1",
+			"Forwarded": `for=9.9.9.9, for=127.0.0.1;host="shop.example";proto=http`, "X-Real-Ip": "6.6.6.6",
+		}},
+	} {
+		s := newStage(t, nil, func(cfg *Config) { cfg.TrustedProxies = c.trusted })
+		s.get("/a", c.sent...)
+		s.exchange()
+		for role := range s.upstream {
+			got := s.upstream[role].requests()[0].header
+			for name, want := range c.want {
+				if strings.Join(got[name], "|") != want {
+					t.Errorf("%s: the %s got %s: %q, wanted %q", c.name, Role(role), name, got[name], want)
+				}
+			}
+		}
+	}
+}
+
+func TestClientIP(t *testing.T) {
+	p, err := New(func() Config {
+		c := DefaultConfig()
+		c.Primary, c.TrustedProxies = "http://127.0.0.1:1", []string{"10.0.0.0/8", "::1"}
+		return c
+	}(), Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ peer, chain, want string }{
+		{"192.0.2.1:5", "1.1.1.1", "192.0.2.1"},
+		{"10.0.0.1:5", "", "10.0.0.1"},
+		{"10.0.0.1:5", "1.1.1.1", "1.1.1.1"},
+		{"10.0.0.1:5", "6.6.6.6, 1.1.1.1, 10.2.2.2", "1.1.1.1"},
+		{"10.0.0.1:5", "10.3.3.3, 10.2.2.2", "10.3.3.3"},
+		{"[::1]:5", "1.1.1.1", "1.1.1.1"},
+		{"[::ffff:10.0.0.1]:5", "1.1.1.1", "1.1.1.1"},
+	} {
+		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": {c.chain}}}
+		if got := p.clientIP(r); got != c.want {
+			t.Errorf("peer %s, chain %q: %s, wanted %s", c.peer, c.chain, got, c.want)
+		}
+	}
+}
+
+// What the primary did not say is not added; what it said twice is there twice.
+func TestAnswerIsWhatThePrimarySent(t *testing.T) {
+	for name, c := range map[string]struct{ method, sent, want string }{
+		"bare":      {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"},
+		"lines":     {"GET", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nDate: then\r\nVary: a\r\nVary: b\r\n\r\n", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nDate: then\r\nVary: a\r\nVary: b\r\n\r\n"},
+		"head":      {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n"},
+		"no body":   {"GET", "HTTP/1.1 204 No Content\r\nX-A: 1\r\n\r\n", "HTTP/1.1 204 No Content\r\nX-A: 1\r\n\r\n"},
+		"unchanged": {"GET", "HTTP/1.1 304 Not Modified\r\nEtag: \"a\"\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nEtag: \"a\"\r\n\r\n"},
+		"hops":      {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
+		"chunked":   {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
+		"gzip": {
+			"GET", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\nEtag: \"z\"\r\n\r\n\x1f\x8b\x00\x01",
+			"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\nEtag: \"z\"\r\n\r\n\x1f\x8b\x00\x01",
+		},
+		"informational": {
+			"GET", "HTTP/1.1 103 Early Hints\r\nLink: </b>\r\nLink: </a>\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\n\r\n<p",
+			"HTTP/1.1 103 Early Hints\r\nLink: </b>\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\n\r\n<p",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			backend := raw(t, func(conn net.Conn, r *bufio.Reader) {
+				for {
+					if _, ok := readHead(r); !ok {
+						return
+					}
+					_, _ = io.WriteString(conn, c.sent)
+				}
+			})
+			s := newRawStage(t, backend, backend, backend, nil)
+			w := s.dial()
+			for range 2 { // the connection stays usable
+				w.send(c.method + " /a HTTP/1.1\r\nHost: a\r\n\r\n")
+				if got := w.read(len(c.want)); sortLines(got) != sortLines(c.want) {
+					t.Errorf("got\n%q, wanted\n%q", got, c.want)
+				}
+				for role, res := range s.exchange().Responses {
+					if res.Outcome != OutcomeOK {
+						t.Errorf("%s: %+v", Role(role), res)
+					}
+				}
+			}
+		})
+	}
+}
+
+// sortLines brings the heads into one order: net/http sorts names.
+func sortLines(text string) string {
+	parts := strings.Split(text, "\r\n\r\n")
+	for i, part := range parts {
+		head := strings.Split(part, "\r\n")
+		if strings.HasPrefix(part, "HTTP/") {
+			slices.SortStableFunc(head[1:], func(a, b string) int {
+				return strings.Compare(strings.SplitN(a, ":", 2)[0], strings.SplitN(b, ":", 2)[0])
+			})
+		}
+		parts[i] = strings.Join(head, "\r\n")
+	}
+	return strings.Join(parts, "\r\n\r\n")
+}
+
+func TestTrailersPass(t *testing.T) {
+	s := newStage(t, map[Role]http.HandlerFunc{Primary: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-Announced")
+		_, _ = io.WriteString(w, "ok")
+		w.Header().Set("X-Announced", "1")
+		w.Header().Set(http.TrailerPrefix+"X-Late", "2")
+	}}, func(c *Config) { c.Methods = []string{"POST"} })
+	for _, announced := range []string{"Trailer: X-Req\r\n", ""} {
+		w := s.dial()
+		w.send("POST /a HTTP/1.1\r\nHost: a\r\nTe: trailers\r\nTransfer-Encoding: chunked\r\n" + announced + "\r\n3\r\nabc\r\n0\r\nX-Req: v\r\n\r\n")
+		res, body := w.response("POST")
+		if body != "ok" || res.Trailer.Get("X-Announced") != "1" || res.Trailer.Get("X-Late") != "2" {
+			t.Errorf("the client got %q, trailer %v", body, res.Trailer)
+		}
+		ex := s.exchange()
+		if ex.Request.Trailer.Get("X-Req") != "v" || ex.Response(Primary).Trailer.Get("X-Late") != "2" {
+			t.Errorf("the exchange has trailers %v and %v", ex.Request.Trailer, ex.Response(Primary).Trailer)
+		}
+		for role := range s.upstream {
+			all := s.upstream[role].requests()
+			if got := all[len(all)-1]; got.trailer.Get("X-Req") != "v" || got.body != "abc" || fmt.Sprint(got.encoding) != "[chunked]" {
+				t.Errorf("announced %q: the %s got %q, trailer %v, %v", announced, Role(role), got.body, got.trailer, got.encoding)
+			}
+		}
+	}
+}
+
+func TestUnsample(t *testing.T) {
+	for sent, want := range map[string]string{
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-02",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g",
+		"nonsense": "nonsense",
+		"":         "",
+	} {
+		h := http.Header{"Traceparent": {sent}}
+		if unsample(h); h.Get("Traceparent") != want {
+			t.Errorf("%s became %s", sent, h.Get("Traceparent"))
+		}
+	}
+}
