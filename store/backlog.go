@@ -98,7 +98,7 @@ func (l *ledger) judge() {
 // counts do not.
 func (l *ledger) pack(db *DB, until time.Time) {
 	for first := true; first || time.Now().Before(until); first = false {
-		k := l.nextPicked()
+		k := l.nextPicked(&db.budget)
 		if k == nil {
 			return
 		}
@@ -119,15 +119,19 @@ func (l *ledger) pack(db *DB, until time.Time) {
 	}
 }
 
-func (l *ledger) nextPicked() *kept {
+// nextPicked answers the next exchange that still has a place, or nil.
+func (l *ledger) nextPicked(b *budget) *kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.picked) == 0 {
-		return nil
+	for len(l.picked) > 0 {
+		k := l.picked[0]
+		l.picked[0], l.picked = nil, l.picked[1:]
+		if len(k.places) > 0 {
+			return k
+		}
+		b.give(k.held)
 	}
-	k := l.picked[0]
-	l.picked = l.picked[1:]
-	return k
+	return nil
 }
 
 // board settles which samples the transaction inserts, with which places, and which it removes. Whoever loses a place

@@ -68,7 +68,7 @@ func writePragmas() url.Values {
 		"_txlock": {"immediate"},
 		"_pragma": {
 			"busy_timeout(5000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(NORMAL)",
-			"journal_size_limit(8388608)", "secure_delete(FAST)",
+			"journal_size_limit(8388608)",
 		},
 	}
 }

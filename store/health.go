@@ -18,10 +18,11 @@ type Health struct {
 
 // health is Health as the writer keeps it.
 type health struct {
-	mu   sync.Mutex
-	last Health
-	code int  // SQLite's, of the trouble that was logged last
-	over bool // that the file is too large was logged
+	mu     sync.Mutex
+	last   Health
+	code   int  // SQLite's, of the trouble that was logged last
+	over   bool // that the file is too large was logged
+	behind bool // that sweeping fails was logged
 }
 
 // Health answers how the writer fares.
@@ -51,6 +52,16 @@ func (h *health) flushed(log *slog.Logger, err error) {
 		h.code = code
 	}
 	h.last.Err = err.Error()
+}
+
+// swept logs when removing what is old begins to fail.
+func (h *health) swept(log *slog.Logger, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil && !h.behind {
+		log.Warn("old samples and series cannot be removed", "err", err)
+	}
+	h.behind = err != nil
 }
 
 // unpackable notes an exchange that could not be redacted; the first one is logged.

@@ -40,7 +40,9 @@ type DB struct {
 	watchers watchers
 
 	flushing sync.Mutex // held by the one who writes, judges and publishes
-	closed   bool       // under flushing
+	closed   bool       // under flushing, as what follows
+	grown    bool       // samples were added since the last sweep
+	over     bool       // samples are being removed because the file is too large
 }
 
 // Deps are what the store is handed.

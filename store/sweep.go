@@ -5,107 +5,123 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
 const (
-	foldAfter  = 24 * time.Hour // minutes of series become hours
-	dropAtOnce = 200            // samples that one transaction removes
+	sweepEvery = time.Minute
+	sweepFor   = 100 * time.Millisecond // that one flush may be followed by; what is left follows the next one
+	foldAfter  = 24 * time.Hour         // minutes of series become hours
+	dropAtOnce = 50                     // samples that one transaction removes
+	freeAtOnce = 1000                   // pages that one transaction gives back
 )
 
-// sweep folds old minutes into hours, and removes samples that are too old or too much. What fails is tried again a
-// minute later.
-func (db *DB) sweep(ctx context.Context, now time.Time) {
+// sweep folds old minutes into hours, removes samples that are too old or too much, and gives free room back to the file
+// system, all in small transactions. It ends when nothing is left to do, or soon after until: then it answers true.
+func (db *DB) sweep(ctx context.Context, now, until time.Time) (more bool) {
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
 	if db.closed {
-		return
+		return false
 	}
-	err := errors.Join(db.fold(ctx, now), db.dropOld(ctx, now), db.dropOver(ctx), db.trimActivity(ctx))
-	if err != nil && ctx.Err() == nil {
-		db.deps.Log.Warn("old samples and series could not be removed", "err", err)
+	var err error
+steps:
+	for _, step := range []func(context.Context, time.Time) (bool, error){
+		db.fold, db.dropOld, db.dropOver, db.shrink, db.trimActivity,
+	} {
+		for more = true; more; {
+			if more, err = step(ctx, now); err != nil || more && time.Now().After(until) {
+				break steps
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		db.health.swept(db.deps.Log, err)
 	}
 	if l := db.ledgers.current(); l != nil && l.shelfChanged() {
 		db.publish()
 	}
+	return more && err == nil
 }
 
-// fold adds minutes that are older than a day to their hours. Minutes that the memory still holds are left alone, since
-// the next flush writes them again.
-func (db *DB) fold(ctx context.Context, now time.Time) error {
+// fold adds the minutes of the oldest hour to that hour, if it is a day ago. Minutes that the memory still holds are left
+// alone, since the next flush writes them again.
+func (db *DB) fold(ctx context.Context, now time.Time) (more bool, err error) {
 	limit := now.Add(-foldAfter).Unix() / hourSpan * hourSpan
 	for _, l := range db.ledgers.all() {
-		l.mu.Lock()
-		for begin := range l.series.minutes {
-			limit = min(limit, begin/hourSpan*hourSpan)
-		}
-		l.mu.Unlock()
+		limit = min(limit, l.oldestMinute()/hourSpan*hourSpan)
 	}
-	err := db.transact(ctx, func(tx *sql.Tx) error {
+	var oldest sql.NullInt64
+	err = db.file.read.QueryRowContext(ctx, `SELECT min(begin) FROM series WHERE span = 60 AND begin < ?`, limit).Scan(&oldest)
+	if err != nil || !oldest.Valid {
+		return false, err
+	}
+	hour := oldest.Int64 / hourSpan * hourSpan
+	err = db.transact(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO series (run, route, field, span, begin, compared, unknown, failed, raw,
 				noise, candidate_only, control_only, both_sides)
-			SELECT run, route, field, 3600, begin / 3600 * 3600, sum(compared), sum(unknown), sum(failed), sum(raw), sum(noise),
+			SELECT run, route, field, 3600, ?1, sum(compared), sum(unknown), sum(failed), sum(raw), sum(noise),
 				sum(candidate_only), sum(control_only), sum(both_sides)
-			FROM series WHERE span = 60 AND begin < ? GROUP BY run, route, field, begin / 3600 * 3600
+			FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600 GROUP BY run, route, field
 			ON CONFLICT (run, route, field, span, begin) DO UPDATE SET
 				compared = compared + excluded.compared, unknown = unknown + excluded.unknown,
 				failed = failed + excluded.failed, raw = raw + excluded.raw, noise = noise + excluded.noise,
 				candidate_only = candidate_only + excluded.candidate_only,
-				control_only = control_only + excluded.control_only, both_sides = both_sides + excluded.both_sides`, limit)
-		if err != nil {
-			return err
+				control_only = control_only + excluded.control_only, both_sides = both_sides + excluded.both_sides`, hour)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600`, hour)
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE span = 60 AND begin < ?`, limit)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("fold series: %w", err)
+		return false, fmt.Errorf("fold series: %w", err)
 	}
-	return nil
+	return true, nil
 }
 
-// dropOld removes samples older than they may be kept.
-func (db *DB) dropOld(ctx context.Context, now time.Time) error {
-	limit := micros(now.Add(-db.cfg.KeepSamples))
-	for {
-		n, err := db.drop(ctx, `SELECT run, id FROM sample WHERE time < ? ORDER BY time, id LIMIT ?`, limit, dropAtOnce)
-		if err != nil {
-			return fmt.Errorf("remove old samples: %w", err)
-		}
-		if n == 0 {
-			return nil
-		}
+// oldestMinute is the first second of the oldest minute in memory.
+func (l *ledger) oldestMinute() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	oldest := int64(1 << 62)
+	for begin := range l.series.minutes {
+		oldest = min(oldest, begin)
 	}
+	return oldest
 }
 
-// dropOver removes the oldest samples while the database is larger than it may be, until nine tenths of that are in
-// use, and gives the free pages back to the file system.
-func (db *DB) dropOver(ctx context.Context) error {
+// dropOld removes samples that are older than they may be.
+func (db *DB) dropOld(ctx context.Context, now time.Time) (more bool, err error) {
+	n, err := db.drop(ctx, math.MaxInt64, micros(now.Add(-db.cfg.KeepSamples)))
+	if err != nil {
+		return false, fmt.Errorf("remove old samples: %w", err)
+	}
+	return n == dropAtOnce, nil
+}
+
+// dropOver removes the oldest samples once the database is larger than it may be, until nine tenths of that are in use.
+func (db *DB) dropOver(ctx context.Context, _ time.Time) (more bool, err error) {
 	pages, free, err := db.pages(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	most := int64(db.cfg.MaxSize) / pageBytes
-	if pages <= most {
-		if free < 256 || free < pages/20 { // a few are soon used again
-			return nil
-		}
-		return db.shrink(ctx)
+	used, most := pages-free, int64(db.cfg.MaxSize)/pageBytes
+	if used > most || pages > most && used > most/10*9 {
+		db.over = true
 	}
-	for pages-free > most/10*9 {
-		n, err := db.drop(ctx, `SELECT run, id FROM sample ORDER BY time, id LIMIT ?`, dropAtOnce/10)
-		if err != nil {
-			return fmt.Errorf("remove samples over the size: %w", err)
-		}
-		if n == 0 {
-			db.health.oversize(db.deps.Log, pages*pageBytes)
-			break
-		}
-		if pages, free, err = db.pages(ctx); err != nil {
-			return err
-		}
+	if !db.over || used <= most/10*9 {
+		db.over = false
+		return false, nil
 	}
-	return db.shrink(ctx)
+	n, err := db.drop(ctx, (used-most/10*9)*pageBytes, math.MaxInt64)
+	if err != nil {
+		return false, fmt.Errorf("remove samples over the size: %w", err)
+	}
+	if n == 0 {
+		db.health.oversize(db.deps.Log, used*pageBytes)
+	}
+	return n > 0, nil
 }
 
 // pageBytes is SQLite's page size, its default since 2016.
@@ -121,36 +137,53 @@ func (db *DB) pages(ctx context.Context) (pages, free int64, err error) {
 	return pages, free, nil
 }
 
-// shrink gives all free pages back.
-func (db *DB) shrink(ctx context.Context) error {
-	rows, err := db.file.write.QueryContext(ctx, `PRAGMA incremental_vacuum`)
+// shrink gives free pages back when they are many (a few are soon used again), or the file is larger than it may be.
+func (db *DB) shrink(ctx context.Context, _ time.Time) (more bool, err error) {
+	pages, free, err := db.pages(ctx)
+	if err != nil {
+		return false, err
+	}
+	over := pages*pageBytes > int64(db.cfg.MaxSize)
+	if free == 0 || !over && (free < 256 || free < pages/20) {
+		return false, nil
+	}
+	rows, err := db.file.write.QueryContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, freeAtOnce))
 	if err == nil { // each page freed is a step of the statement
 		for rows.Next() {
 		}
 		err = errors.Join(rows.Err(), rows.Close())
 	}
 	if err == nil { // so that the file itself becomes shorter now, and not at some later time
-		_, err = db.file.write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+		_, err = db.file.write.ExecContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`)
 	}
 	if err != nil {
-		return fmt.Errorf("shrink the database: %w", err)
+		return false, fmt.Errorf("shrink the database: %w", err)
 	}
-	return nil
+	return free > freeAtOnce, nil
 }
 
-// drop removes the samples that a query names by run and id, and takes them off the shelf.
-func (db *DB) drop(ctx context.Context, query string, args ...any) (n int, err error) {
-	type victim struct{ run, id int64 }
+// victim is a sample to be removed.
+type victim struct{ run, id, bytes int64 }
+
+// drop removes the oldest samples that are older than before (microseconds), as many as free so many bytes and at most
+// dropAtOnce, and takes them off the shelf.
+func (db *DB) drop(ctx context.Context, bytes, before int64) (n int, err error) {
 	var victims []victim
 	err = db.transact(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, query, args...)
-		victims, err = scanAll(rows, err, func(scan func(...any) error, v *victim) error { return scan(&v.run, &v.id) })
+		rows, err := tx.QueryContext(ctx, `SELECT run, id, length(head) + length(bodies) FROM sample
+			WHERE time < ? ORDER BY time, id LIMIT ?`, before, dropAtOnce)
+		victims, err = scanAll(rows, err, func(scan func(...any) error, v *victim) error { return scan(&v.run, &v.id, &v.bytes) })
 		if err != nil {
 			return err
 		}
 		w := writer{ctx: ctx, tx: tx, db: db}
-		for _, v := range victims {
-			if err := w.drop(v.id); err != nil {
+		for i := range victims {
+			if bytes <= 0 {
+				victims = victims[:i]
+				break
+			}
+			bytes -= victims[i].bytes
+			if err := w.drop(victims[i].id); err != nil {
 				return err
 			}
 		}
@@ -175,10 +208,11 @@ func (l *ledger) forget(id int64) {
 	}
 }
 
-func (db *DB) trimActivity(ctx context.Context) error {
-	_, err := db.file.write.ExecContext(ctx, `DELETE FROM activity WHERE id <= (SELECT max(id) FROM activity) - ?`, keptActivity)
+// trimActivity keeps the latest entries.
+func (db *DB) trimActivity(ctx context.Context, _ time.Time) (more bool, err error) {
+	_, err = db.file.write.ExecContext(ctx, `DELETE FROM activity WHERE id <= (SELECT max(id) FROM activity) - ?`, keptActivity)
 	if err != nil {
-		return fmt.Errorf("trim activity: %w", err)
+		return false, fmt.Errorf("trim activity: %w", err)
 	}
-	return nil
+	return false, nil
 }

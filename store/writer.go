@@ -13,9 +13,8 @@ const (
 	// is then at most a second old.
 	flushEvery = 500 * time.Millisecond
 
-	packFor    = 150 * time.Millisecond // how long one flush may pack samples
-	sweepEvery = time.Minute
-	lastFlush  = 10 * time.Second // that the end may take
+	packFor   = 150 * time.Millisecond // how long one flush may pack samples
+	lastFlush = 10 * time.Second       // that the end may take
 )
 
 // Run is the writer: it flushes twice a second, removes what is too old or too much each minute, and after an unclean
@@ -26,15 +25,18 @@ func (db *DB) Run(ctx context.Context) error {
 		defer close(checked)
 		db.checkAfterCrash(ctx)
 	}()
-	flush, sweep := time.NewTicker(flushEvery), time.NewTicker(sweepEvery)
-	defer flush.Stop()
-	defer sweep.Stop()
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	var swept time.Time
 	for ctx.Err() == nil {
 		select {
-		case <-flush.C:
+		case now := <-tick.C:
 			_ = db.Flush(ctx) // is in Health, and logged once
-		case <-sweep.C:
-			db.sweep(ctx, time.Now())
+			if now.Sub(swept) >= sweepEvery || db.hasGrown() {
+				if more := db.sweep(ctx, now, time.Now().Add(sweepFor)); !more {
+					swept = now
+				}
+			}
 		case <-ctx.Done():
 		}
 	}
@@ -44,6 +46,15 @@ func (db *DB) Run(ctx context.Context) error {
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
 	return db.finish(last)
+}
+
+// hasGrown tells whether samples were added since it was last asked: the file may be too large before the next sweep.
+func (db *DB) hasGrown() bool {
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	grown := db.grown
+	db.grown = false
+	return grown
 }
 
 // finish flushes until nothing is left. The caller holds flushing.
@@ -87,9 +98,8 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	if err == nil {
 		err = db.writeAll(ctx, all)
 	}
-	grown := false
 	for _, l := range all {
-		grown = grown || len(l.backlog.inserts) > 0
+		db.grown = db.grown || len(l.backlog.inserts) > 0
 		if err == nil {
 			l.landed(db, time.Now())
 		} else {
@@ -97,11 +107,6 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 		}
 	}
 	db.health.flushed(db.deps.Log, err)
-	if err == nil && grown { // many samples may come before the next sweep
-		if err := db.dropOver(ctx); err != nil && ctx.Err() == nil {
-			db.deps.Log.Warn("samples over the size could not be removed", "err", err)
-		}
-	}
 	db.ledgers.retire(time.Now())
 	db.publish()
 	if err != nil {

@@ -121,7 +121,7 @@ CREATE TABLE sample (
     bodies     BLOB    NOT NULL
 ) STRICT;
 
-CREATE INDEX sample_time ON sample (run, time, id);
+CREATE INDEX sample_time ON sample (time, id);
 
 -- Which fields of a sample differ, and for which of them it holds a place in the reservoir of (run, route, field,
 -- level): slot 1 among the first, 2 the most telling, 3 the latest, 0 none. The field '' is the route's own reservoir
