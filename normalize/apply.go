@@ -1,48 +1,32 @@
 package normalize
 
-import "slices"
-
 // applier runs body rules over a parsed value. It walks only where some rule may still match, and sets hashes and sizes
 // anew on the way back up wherever something changed.
 type applier struct {
+	matcher
 	rules   []*rule
-	states  []state // of all levels under way, the innermost last
-	ignored int     // values dropped
+	ignored int // values dropped
 	changed bool
 }
 
-// state is how far a rule's pattern has come: its next segment. At the end of the segments the value is the one named.
-type state struct{ rule, at int }
-
-// start holds the rules against the root. It tells whether the whole body is dropped.
-func (a *applier) start(root *Value) (dropped bool) {
-	for i := range a.rules {
-		a.reach(0, state{rule: i})
+// newApplier is ready to visit the root at level 0.
+func newApplier(rules []*rule) *applier {
+	a := &applier{rules: rules}
+	for _, r := range rules {
+		a.patterns = append(a.patterns, r.pattern)
 	}
-	return a.visit(root, 0)
-}
-
-// reach adds a state to the level that begins at from. ** takes nothing as well, so what follows it is reached too.
-func (a *applier) reach(from int, s state) {
-	if slices.Contains(a.states[from:], s) {
-		return
-	}
-	a.states = append(a.states, s)
-	segments := a.rules[s.rule].pattern.segments
-	if s.at < len(segments) && segments[s.at].kind == stepDeep {
-		a.reach(from, state{s.rule, s.at + 1})
-	}
+	a.begin()
+	return a
 }
 
 // visit holds the states from a level on against a value. It tells whether the value is dropped.
 func (a *applier) visit(v *Value, from int) (dropped bool) {
 	changed := false
 	for _, s := range a.states[from:] {
-		r := a.rules[s.rule]
-		if s.at < len(r.pattern.segments) {
+		if !a.done(s) {
 			continue
 		}
-		if r.verb == verbDrop {
+		if a.rules[s.pattern].verb == verbDrop {
 			return true
 		}
 		if v.Type == Array && !v.Unordered {
@@ -120,18 +104,7 @@ func (m *Member) size() int {
 
 // child moves the states of a level on to one child and visits it. It tells whether the child is dropped.
 func (a *applier) child(v *Value, from int, takes func(*segment) bool) (dropped bool) {
-	level := len(a.states)
-	for i := from; i < level; i++ {
-		s := a.states[i]
-		segments := a.rules[s.rule].pattern.segments
-		if s.at == len(segments) || !takes(&segments[s.at]) {
-			continue
-		}
-		if segments[s.at].kind != stepDeep {
-			s.at++
-		}
-		a.reach(level, s)
-	}
+	level := a.step(from, takes)
 	if len(a.states) > level {
 		dropped = a.visit(v, level)
 	}

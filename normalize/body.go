@@ -94,8 +94,8 @@ func looksJSON(data []byte) bool {
 // applyRules runs the rules that hold for the response over its body.
 func (n *Normalizer) applyRules(body *Body, rules []*rule) {
 	if body.Kind == JSON {
-		a := applier{rules: rules}
-		if a.start(body.Root) {
+		a := newApplier(rules)
+		if a.visit(body.Root, 0) {
 			*body = Body{Changed: true, Ignored: body.Root.Size}
 			return
 		}
@@ -104,7 +104,7 @@ func (n *Normalizer) applyRules(body *Body, rules []*rule) {
 		return
 	}
 	for _, r := range rules {
-		if r.verb == verbDrop && r.pattern.covers(nil) && body.Kind != Empty {
+		if r.verb == verbDrop && r.pattern.covers() && body.Kind != Empty {
 			*body = Body{Changed: true, Ignored: 1, Refused: false}
 			return
 		}

@@ -1,31 +1,179 @@
 package normalize
 
-import "shadowdiff/multicast"
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 
-// Redacted stands where a value was taken out.
-const Redacted = "[redacted]"
+	"shadowdiff/multicast"
+)
 
-// Redactor replaces the values at named places before anything is kept. It is safe for concurrent use.
-type Redactor struct{}
+// Redacted stands where a value was taken out; in a URL or a form it is percent-encoded.
+const (
+	Redacted        = "[redacted]"
+	redactedEncoded = "%5Bredacted%5D"
+)
+
+// Redactor replaces the values at named places before anything is kept. Names are taken without regard to the case of
+// ASCII letters: better one value too many. It is safe for concurrent use.
+type Redactor struct {
+	// MaxDecoded bounds a body after its content codings are undone, in bytes. Where places in bodies are named, a body
+	// over it, or one that cannot be decoded, is withheld as a whole. NewRedactor sets 8 MiB.
+	MaxDecoded int64
+
+	places   map[string][]*Pattern // by root
+	decoders decoders
+}
 
 // NewRedactor compiles places: fields as in rules, and `query.NAME`. Its error joins all faults, each beginning with
 // `redact[i]`.
-func NewRedactor(places []string) (*Redactor, error) { panic("normalize: being built") }
+func NewRedactor(places []string) (*Redactor, error) {
+	r := &Redactor{MaxDecoded: defaultMaxDecode, places: map[string][]*Pattern{}}
+	var faults []error
+	for i, place := range places {
+		pattern, err := ParseField(place)
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("redact[%d]: %w", i, err))
+		case pattern.root == "status" || pattern.root == "transport" || pattern.root == "latency":
+			faults = append(faults, fmt.Errorf("redact[%d]: column 1: %s holds no value to take out", i, pattern.root))
+		default:
+			r.places[pattern.root] = append(r.places[pattern.root], pattern)
+		}
+	}
+	return r, errors.Join(faults...)
+}
 
 // Request returns a copy of a request with its values replaced, and how many places that were.
 func (r *Redactor) Request(req *multicast.Request) (multicast.Request, int) {
-	panic("normalize: being built")
+	out := *req
+	var n, count int
+	out.Target, n = r.url(req.Target)
+	count += n
+	out.Header, n = r.headers("header", req.Header)
+	count += n
+	out.Trailer, n = r.headers("trailer", req.Trailer)
+	count += n
+	out.Body, n = r.body(out.Header, req.Body)
+	return out, count + n
 }
 
 // Response returns a copy of a response with its content codings undone (and Content-Encoding gone) and its values
 // replaced, and how many places that were.
 func (r *Redactor) Response(resp *multicast.Response) (multicast.Response, int) {
-	panic("normalize: being built")
+	out := *resp
+	var n, count int
+	out.Header, n = r.headers("header", resp.Header)
+	count += n
+	out.Trailer, n = r.headers("trailer", resp.Trailer)
+	count += n
+	out.Body, n = r.body(out.Header, resp.Body)
+	return out, count + n
 }
 
 // Covers tells whether a difference in this field shows a value that is to be redacted: the field lies at or below a
-// redacted place. A field above one shows it too; Excerpt takes care of that.
-func (r *Redactor) Covers(field string) bool { panic("normalize: being built") }
+// redacted place. A field above one shows it too; Excerpt takes care of that. What is no field is covered.
+func (r *Redactor) Covers(field string) bool {
+	pattern, err := ParseField(field)
+	if err != nil {
+		return true
+	}
+	return r.covers(pattern)
+}
 
-// Excerpt returns a difference's excerpt (a JSON text, possibly cut) without what is redacted at or below its field.
-func (r *Redactor) Excerpt(field, excerpt string) string { panic("normalize: being built") }
+func (r *Redactor) covers(field *Pattern) bool {
+	m := matcher{patterns: r.places[field.root], fold: true}
+	if m.follow(field.segments) {
+		return true
+	}
+	// A cookie shows its value only as a whole or under "value": that of the header Set-Cookie.
+	whole := len(field.segments) < 2 || field.segments[1].key == "value"
+	return field.root == "cookie" && whole && r.names("header", "set-cookie")
+}
+
+// names tells whether a name below a root is redacted.
+func (r *Redactor) names(root, name string) bool {
+	for _, p := range r.places[root] {
+		if coversKeys(p.segments, []string{name}, true) {
+			return true
+		}
+	}
+	return false
+}
+
+// headers copies headers or trailers, with what is named replaced.
+func (r *Redactor) headers(root string, from http.Header) (http.Header, int) {
+	out := from.Clone()
+	count := 0
+	for key, lines := range out {
+		name := strings.ToLower(key)
+		for i, line := range lines {
+			var n int
+			lines[i], n = r.header(root, name, line)
+			count += n
+		}
+	}
+	return out, count
+}
+
+// header replaces what is named in one line of a header.
+func (r *Redactor) header(root, name, line string) (string, int) {
+	all := r.names(root, textOf(name))
+	switch {
+	case root == "header" && name == "cookie":
+		return r.cookies(line, all)
+	case root == "header" && name == "set-cookie":
+		pair, attributes, more := strings.Cut(line, ";")
+		pair, n := r.cookies(pair, all)
+		if more {
+			pair += ";" + attributes
+		}
+		return pair, n
+	case all:
+		return Redacted, 1
+	case isURLHeader(name):
+		return r.url(line)
+	}
+	return line, 0
+}
+
+// isURLHeader tells whether a header's value is a URL, whose query is redacted as the request's own is.
+func isURLHeader(name string) bool {
+	return name == "location" || name == "content-location" || name == "referer"
+}
+
+// cookies replaces the values of cookies in a Cookie line, all of them or those named; their names stay.
+func (r *Redactor) cookies(line string, all bool) (string, int) {
+	count := 0
+	pairs := strings.Split(line, ";")
+	for i, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		switch plain := trimSpace(name); {
+		case ok && value != "" && (all || r.names("cookie", textOf(plain))):
+			pairs[i] = name + "=" + Redacted
+			count++
+		case !ok && plain != "" && all: // a value without a name
+			pairs[i] = strings.Replace(pair, plain, Redacted, 1)
+			count++
+		}
+	}
+	return strings.Join(pairs, ";"), count
+}
+
+// url replaces the values of named query parameters; everything else stays byte for byte.
+func (r *Redactor) url(target string) (string, int) {
+	if len(r.places["query"]) == 0 {
+		return target, 0
+	}
+	path, rest, ok := strings.Cut(target, "?")
+	if !ok {
+		return target, 0
+	}
+	query, fragment, hasFragment := strings.Cut(rest, "#")
+	query, count := redactForm(query, func(name string) bool { return r.names("query", name) })
+	if hasFragment {
+		query += "#" + fragment
+	}
+	return path + "?" + query, count
+}

@@ -73,24 +73,11 @@ func (n *Normalizer) plan(route string, role multicast.Role) plan {
 // whole takes the attributes with it.
 func (p *plan) drops(root string, path ...string) bool {
 	for _, r := range p.others {
-		if r.pattern.root == root && r.pattern.covers(path) {
+		if r.pattern.root == root && r.pattern.covers(path...) {
 			return true
 		}
 	}
 	return false
-}
-
-// covers tells whether a path of keys is at or below what the pattern names.
-func (p *Pattern) covers(path []string) bool {
-	for i := range p.segments {
-		if p.segments[i].kind == stepDeep {
-			return true // nothing follows ** where paths are this short
-		}
-		if i == len(path) || !p.segments[i].takesKey(path[i], false) {
-			return false
-		}
-	}
-	return true
 }
 
 // compileRules compiles all rules, and answers all their faults.
@@ -161,7 +148,7 @@ func (c *RuleConfig) checkRole(r *rule) error {
 		return fmt.Errorf("%q: only candidate is possible; without role a rule holds for all three", c.Role)
 	case r.verb == verbSort:
 		return fmt.Errorf("order cannot be left out on one side only: leave role out")
-	case r.pattern != nil && (r.pattern.root == "status" || r.pattern.root == "body" && r.pattern.covers(nil)):
+	case r.pattern != nil && (r.pattern.root == "status" || r.pattern.root == "body" && r.pattern.covers()):
 		return fmt.Errorf("a %s left out on one side only would always differ: leave role out", r.pattern.root)
 	}
 	return nil

@@ -1,0 +1,175 @@
+package normalize
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// redactText takes values out of what cannot be parsed, a truncated JSON text above all: it looks for members (a quoted
+// name with a colon, or a literal name with a colon or an equals sign) whose name is the last step of a pattern, wherever
+// they stand. A pattern whose last step names nothing gives it no name to look for: then the text is withheld as a whole.
+func redactText(patterns []*Pattern, data []byte) ([]byte, int) {
+	names := make([]*segment, 0, len(patterns))
+	for _, p := range patterns {
+		last := len(p.segments) - 1
+		for last >= 0 && !p.segments[last].names() && (p.segments[last].kind == stepAny || p.segments[last].kind == stepIndex) {
+			last-- // elements of a named array: all of it
+		}
+		if last < 0 || !p.segments[last].names() {
+			return []byte(Redacted), 1
+		}
+		names = append(names, &p.segments[last])
+	}
+	t := textRedactor{names: names, data: data}
+	return t.run()
+}
+
+// names tells whether a segment takes keys by their name.
+func (s *segment) names() bool {
+	return s.kind == stepKey || s.kind == stepRegexp || s.kind == stepIDKey
+}
+
+// textRedactor reads a text once from left to right.
+type textRedactor struct {
+	names []*segment
+	data  []byte
+	out   []byte
+	done  int // bytes of data already in out, or taken out
+	count int
+}
+
+func (t *textRedactor) run() ([]byte, int) {
+	for i := 0; i < len(t.data); i++ {
+		if c := t.data[i]; (c == ':' || c == '=') && i >= t.done && t.isNamed(i) {
+			t.takeValue(i + 1)
+		}
+	}
+	if t.count == 0 {
+		return t.data, 0
+	}
+	return append(t.out, t.data[t.done:]...), t.count
+}
+
+// isNamed tells whether the key that ends before data[i] is one of the names.
+func (t *textRedactor) isNamed(i int) bool {
+	before := bytes.TrimRight(t.data[t.done:i], " \t\r\n\\")
+	if len(before) == 0 {
+		return false
+	}
+	var key []byte
+	if quote := before[len(before)-1]; quote == '"' || quote == '\'' {
+		before = bytes.TrimRight(before[:len(before)-1], `\`)
+		key = before[bytes.LastIndexByte(before, quote)+1:]
+	} else {
+		start := len(before)
+		for start > 0 && isNameByte(before[start-1]) {
+			start--
+		}
+		key = before[start:]
+	}
+	const longest = 1024
+	if len(key) == 0 || len(key) > longest {
+		return false
+	}
+	text := keyText(string(key))
+	return slices.ContainsFunc(t.names, func(s *segment) bool { return s.takesKey(text, true) })
+}
+
+func isNameByte(c byte) bool {
+	return c >= utf8.RuneSelf || c == '_' || c == '-' || c == '$' || c == '@' || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// keyText is a key's text with its escapes undone as far as they are right.
+func keyText(key string) string {
+	if strings.IndexByte(key, '\\') < 0 {
+		return textOf(key)
+	}
+	var out []byte
+	for i := 0; i < len(key); {
+		if key[i] == '\\' {
+			if next, end, ok := appendEscape(out, key, i+1); ok {
+				out, i = next, end
+				continue
+			}
+		}
+		out = appendBytes(out, key[i:i+1])
+		i++
+	}
+	return string(out)
+}
+
+// takeValue takes out the value that begins at data[i], behind white space.
+func (t *textRedactor) takeValue(i int) {
+	for i < len(t.data) && strings.IndexByte(" \t\r\n", t.data[i]) >= 0 {
+		i++
+	}
+	start := i
+	for i < len(t.data) && t.data[i] == '\\' {
+		i++
+	}
+	escapes := i - start // of the quote itself, where this is JSON within a string
+	if i < len(t.data) && (t.data[i] == '"' || t.data[i] == '\'') {
+		end := t.quoteEnd(i, escapes)
+		t.put(i+1, end)
+		return
+	}
+	end := start
+	if start < len(t.data) && (t.data[start] == '{' || t.data[start] == '[') {
+		end = t.bracketEnd(start)
+	} else {
+		for end < len(t.data) && strings.IndexByte(",;&}]<>\"\\\r\n", t.data[end]) < 0 {
+			end++
+		}
+	}
+	if end > start {
+		t.put(start, end)
+	}
+}
+
+// put replaces data[start:end].
+func (t *textRedactor) put(start, end int) {
+	t.out = append(append(t.out, t.data[t.done:start]...), Redacted...)
+	t.done = max(start, end)
+	t.count++
+}
+
+// quoteEnd is where the content of the quoted value that opens at data[i] ends: before the same quote with as many
+// backslashes, or at the end of the text.
+func (t *textRedactor) quoteEnd(i, escapes int) int {
+	quote := t.data[i]
+	run := 0
+	for j := i + 1; j < len(t.data); j++ {
+		switch c := t.data[j]; {
+		case c == '\\':
+			run++
+			continue
+		case c == quote && (escapes == 0 && run%2 == 0 || escapes > 0 && run <= escapes):
+			return j - min(run, escapes)
+		}
+		run = 0
+	}
+	return len(t.data)
+}
+
+// bracketEnd is where the object or array that opens at data[i] ends, or the end of the text.
+func (t *textRedactor) bracketEnd(i int) int {
+	depth, quoted := 0, false
+	for ; i < len(t.data); i++ {
+		switch c := t.data[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(t.data)
+}
