@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -84,7 +85,7 @@ func (s *service) openPages(metrics *web.Metrics) error {
 		Proxy:   s.proxy,
 		Version: readBuildInfo().Version,
 		Targets: web.Targets{
-			Listen:    s.traffic.Addr().String(),
+			Listen:    strings.TrimPrefix(s.ProxyURL(), "http://"),
 			Primary:   s.cfg.Primary,
 			Secondary: s.cfg.Secondary,
 			Candidate: s.cfg.Candidate,
