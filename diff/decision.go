@@ -26,7 +26,7 @@ func (s *scope) decide(v *Verdict) {
 // faults says what makes the scope "different".
 func (s *scope) faults(v *Verdict) (reasons []string) {
 	beyond := 0
-	for _, st := range s.standings {
+	for _, st := range s.confirmed {
 		switch {
 		case st.decides == nil:
 		case len(reasons) < listed:
@@ -65,7 +65,7 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 	if !proven {
 		say(s.reaches(v))
 	}
-	for _, st := range s.standings {
+	for _, st := range s.confirmed {
 		if st.over != nil {
 			say(s.reachesAlone(st))
 		}
@@ -88,7 +88,7 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 	return reasons
 }
 
-// priced tells whether noise is what the proof costs so much for: without any it would take less than half.
+// priced tells whether noise is what the proof costs so much for: a new run without any would be quicker.
 func (s *scope) priced(more int64) bool {
 	if s.noisiest == nil || s.noisiest.noise() == 0 {
 		return false
@@ -96,5 +96,5 @@ func (s *scope) priced(more int64) bool {
 	free, ok := leastMore(func(m float64) bool {
 		return s.watch.bets.atMost(scores{0, m, 0}, s.watch.cfg.Alpha, s.watch.cfg.budget())
 	})
-	return ok && more+s.row.Compared > 2*free
+	return ok && more > free
 }

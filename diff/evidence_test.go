@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // vectors are the rows of one kind, as exact values computed elsewhere, with the digits that were printed.
@@ -64,6 +66,58 @@ func TestEvidenceAgreesWithTheVectorsToThePrintedDigits(t *testing.T) {
 	for _, row := range vectors(t, "two_sided") {
 		if got := EvidenceTwoSided(integer(t, row[0]), integer(t, row[1])); !printed(t, got, row[2]) {
 			t.Errorf("EvidenceTwoSided(%s, %s) = %.12g, want %s", row[0], row[1], got, row[2])
+		}
+	}
+}
+
+// near tells whether two logarithms agree to twelve digits, or to 10⁻¹² near zero.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Max(1, math.Abs(b)) }
+
+// lnMean is the logarithm of the mean of two numbers given by theirs.
+func lnMean(a, b float64) float64 {
+	top := math.Max(a, b)
+	return top + math.Log((math.Exp(a-top)+math.Exp(b-top))/2)
+}
+
+// The promise rests on this: before a fair discordant request, the evidence expected after it is the evidence now.
+func TestEvidenceIsAFairGame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		counts := rapid.OneOf(rapid.Int64Range(0, 60), rapid.Int64Range(0, 50_000), rapid.Int64Range(0, 3_000_000))
+		b, c := counts.Draw(t, "b"), counts.Draw(t, "c")
+		if now, next := Evidence(b, c), lnMean(Evidence(b+1, c), Evidence(b, c+1)); !near(next, now) {
+			t.Errorf("Evidence(%d, %d) = %.15g, the mean of what follows %.15g", b, c, now, next)
+		}
+		if now, next := EvidenceTwoSided(b, c), lnMean(EvidenceTwoSided(b+1, c), EvidenceTwoSided(b, c+1)); !near(next, now) {
+			t.Errorf("EvidenceTwoSided(%d, %d) = %.15g, the mean of what follows %.15g", b, c, now, next)
+		}
+		if both, sides := EvidenceTwoSided(b, c), lnMean(Evidence(b, c), Evidence(c, b)); !near(sides, both) {
+			t.Errorf("EvidenceTwoSided(%d, %d) = %.15g, the mean of the sides %.15g", b, c, both, sides)
+		}
+	})
+}
+
+func TestEvidenceStaysFiniteAndOrderedAtTheEdges(t *testing.T) {
+	edges := []int64{math.MinInt64, -1, 0, 1, 15, 16, 17, 20_000, 20_001, 1 << 31, 1 << 53, 1 << 60, math.MaxInt64}
+	for _, b := range edges {
+		for _, c := range edges {
+			for _, e := range []float64{Evidence(b, c), EvidenceTwoSided(b, c)} {
+				if math.IsNaN(e) || math.IsInf(e, 0) {
+					t.Errorf("evidence of (%d, %d) is %v", b, c, e)
+				}
+			}
+			if b > c && c >= 0 && Evidence(b, c) < Evidence(c, b) {
+				t.Errorf("(%d, %d) has less evidence than the reverse", b, c)
+			}
+		}
+	}
+}
+
+// Both ways to the same integral meet where one takes over from the other.
+func TestEvidenceHasNoSeam(t *testing.T) {
+	for _, more := range []float64{0, 1, 100, 10_000, 1_000_000} {
+		series, integral := lnTail(20_000, 20_000+more), math.Log(tailIntegral(20_000, more))
+		if !near(series, integral) {
+			t.Errorf("c = b + %v: %.15g by the series, %.15g by the integral", more, series, integral)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (s *scope) forecast() (more int64, ok bool) {
 	more, ok = leastMore(func(m float64) bool {
 		return bets.atMost(scores{now.plus + m*noise, now.zero + m*(1-2*noise), now.minus + m*noise}, alpha, limit)
 	})
-	for _, st := range s.standings {
+	for _, st := range s.confirmed {
 		if st.over == nil || !ok {
 			continue
 		}

@@ -117,7 +117,9 @@ func (m *mixture) lnCapital(s scores, mu float64) (ln, slope float64) {
 			rise += s.minus * risk * 2 * zeroSlope / (1 + risk*(1+2*zero))
 		}
 		lns[k], slopes[k] = l, rise
-		top = math.Max(top, l)
+		if l > top {
+			top = l
+		}
 	}
 	var sum, rise float64
 	for k, l := range lns {

@@ -1,23 +1,20 @@
 package diff
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
+import "time"
 
 // Judge turns one run's counts into its verdict, and returns what is confirmed by these counts and was not before: the
 // caller hands that to Tally.Confirm, so that it stays. It is a function of its arguments alone. Who judges again and
 // again uses a Watch.
-func Judge(t *Tallies, cfg Config) (*Verdict, []Confirmed) { return NewWatch(cfg).Judge(t) }
+func Judge(t *Tallies, cfg Config) (*Verdict, []Confirmed) { return NewWatch(cfg).judge(t, -1) }
 
 // Watch judges the same run again and again and remembers what has not changed since. Word, reasons and confirmations
-// are those of Judge; only the interval of a difference that is not confirmed, and so decides nothing, may be that of
-// up to 1 % fewer requests. It is not safe for concurrent use.
+// are those of Judge; only the interval of a difference that is not confirmed, and so decides nothing, may be that of a
+// little earlier, or −1 to 1 for some seconds when there are tens of thousands. It is not safe for concurrent use.
 type Watch struct {
 	cfg    Config
 	bets   *mixture
 	routes map[string]*routeStanding
+	spare  int // intervals that may still be computed in this call; below 0: any number
 }
 
 // NewWatch returns a Watch that has seen nothing.
@@ -26,7 +23,10 @@ func NewWatch(cfg Config) *Watch {
 }
 
 // Judge is Judge for the next state of the run.
-func (w *Watch) Judge(t *Tallies) (*Verdict, []Confirmed) {
+func (w *Watch) Judge(t *Tallies) (*Verdict, []Confirmed) { return w.judge(t, refreshed) }
+
+func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
+	w.spare = spare
 	all := &scope{watch: w, row: &t.Total, whole: true}
 	var fresh []Confirmed
 	var orders int
@@ -114,26 +114,4 @@ func (s *routeStanding) judge(least int64) *Verdict {
 	s.few = s.row.Judged() < least
 	s.last = s.verdict(s.latency)
 	return s.last
-}
-
-// byEvidence puts confirmed findings first, then those with most evidence.
-func byEvidence(a, b *standing) int {
-	x, y := &a.finding, &b.finding
-	if x.Confirmed != y.Confirmed {
-		if x.Confirmed {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(y.LnE, x.LnE), cmp.Compare(x.Route, y.Route), cmp.Compare(x.Field, y.Field))
-}
-
-// findings are the standings' own, in order.
-func findings(of []*standing) []Finding {
-	slices.SortFunc(of, byEvidence)
-	list := make([]Finding, len(of))
-	for i, st := range of {
-		list[i] = st.finding
-	}
-	return list
 }

@@ -87,22 +87,25 @@ func (s *scope) proof(v *Verdict) []string {
 	budget := s.watch.cfg.budget()
 	reasons := []string{"at most " + percentBeside(1-v.EquivBounds[0], budget) + " of the requests differ because of the candidate, within " + s.budget()}
 	within := 0
-	for _, st := range s.standings {
-		if st.finding.Confirmed && !st.informs() {
+	for _, st := range s.confirmed {
+		if !st.informs() {
 			within++
 		}
 	}
-	if within > 0 {
-		reasons = append(reasons, fmt.Sprintf("%s confirmed differences are each within it too", thousands(int64(within))))
+	switch {
+	case within == 1:
+		reasons = append(reasons, "1 confirmed difference is within it too")
+	case within > 1:
+		reasons = append(reasons, thousands(int64(within))+" confirmed differences are each within it too")
 	}
 	return reasons
 }
 
 // asides says what is confirmed and decides nothing.
 func (s *scope) asides() (said []string) {
-	for _, st := range s.standings {
+	for _, st := range s.confirmed {
 		switch {
-		case !st.finding.Confirmed || !st.informs():
+		case !st.informs():
 		case len(said) == listed:
 			return said
 		case st.finding.Field == fieldLatency:

@@ -1,6 +1,10 @@
 package diff
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // scope is what a verdict is of: a whole run, or one of its routes.
 type scope struct {
@@ -8,7 +12,8 @@ type scope struct {
 	row       *RouteTally
 	whole     bool
 	few       bool        // a route with too few requests to confirm anything
-	standings []*standing // those with something to show
+	standings []*standing // those with something to show, in the order of the tallies
+	confirmed []*standing // of these the confirmed ones, most evidence first
 	noisiest  *standing
 	hidden    []NotJudged
 	different []string // routes that are different by themselves
@@ -55,7 +60,7 @@ func (s *scope) verdict(latency *standing) *Verdict {
 		CandidateUp: row.CandidateUp, ControlUp: row.ControlUp,
 		Excess:       ratio(row.Results.CandidateOnly-row.Results.ControlOnly, row.Compared),
 		ExcessBounds: [2]float64{-1, 1}, EquivBounds: [2]float64{0, 1}, Alpha: cfg.Alpha, Budget: cfg.budget(),
-		NotJudged: []NotJudged{}, Differences: findings(s.standings), Latency: latency.latencyFinding(row),
+		NotJudged: []NotJudged{}, Differences: s.findings(), Latency: latency.latencyFinding(row),
 	}
 	for _, n := range row.Unknown {
 		v.Unknown += n
@@ -109,4 +114,36 @@ func (st *standing) latencyFinding(row *RouteTally) LatencyFinding {
 		f.P99Ratio = &r
 	}
 	return f
+}
+
+// findings are what the scope's standings show: the confirmed ones first, then by evidence.
+func (s *scope) findings() []Finding {
+	type key struct {
+		confirmed bool
+		lnE       float64
+		place     int
+	}
+	keys := make([]key, len(s.standings))
+	for i, st := range s.standings {
+		keys[i] = key{st.finding.Confirmed, st.finding.LnE, i}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.confirmed != b.confirmed {
+			if a.confirmed {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.lnE, a.lnE), a.place-b.place)
+	})
+	s.confirmed = nil
+	list := make([]Finding, len(keys))
+	for i, k := range keys {
+		st := s.standings[k.place]
+		list[i] = st.finding
+		if k.confirmed {
+			s.confirmed = append(s.confirmed, st)
+		}
+	}
+	return list
 }

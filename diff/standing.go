@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// refreshed is how many intervals of differences that decide nothing a Watch computes in one call, at some 10 µs each.
+const refreshed = 20_000
+
 // standing is one field of one route as it was last judged.
 type standing struct {
 	row      *FieldTally
@@ -42,46 +45,60 @@ func (w *Watch) field(st *standing, row *FieldTally, route *RouteTally, at time.
 		return false
 	}
 	if st.row != row {
-		st.readings = w.readings(st.readings[:0], row, n, at)
-		st.fresh, st.orders = nil, 0
-		for i := range st.readings {
-			r := &st.readings[i]
-			st.orders = max(st.orders, row.Tests[r.test].Order)
-			if r.confirmed != nil && row.Tests[r.test].Confirmed == nil {
-				st.fresh = append(st.fresh, Confirmed{row.Route, row.Field, r.test, *r.confirmed})
-			}
-		}
-		st.shown = toShow(st.readings)
+		st.row = row
+		st.read(w, n, at)
 	}
-	st.row, st.n = row, n
-	st.present(w)
+	st.n, st.finding.Compared = n, n
+	st.measure(w)
 	st.weigh(w)
 	return true
 }
 
-// present brings the finding up to date.
-func (st *standing) present(w *Watch) {
-	r := st.shown
-	if r == nil { // only traits were counted
-		st.finding = Finding{Route: st.row.Route, Field: st.row.Field, Compared: st.n, ExcessBounds: [2]float64{-1, 1}}
-		return
+// read evaluates the row.
+func (st *standing) read(w *Watch, n int64, at time.Time) {
+	row := st.row
+	st.readings = w.readings(st.readings[:0], row, n, at)
+	st.fresh, st.orders = nil, 0
+	for i := range st.readings {
+		r := &st.readings[i]
+		st.orders = max(st.orders, row.Tests[r.test].Order)
+		if r.confirmed != nil && row.Tests[r.test].Confirmed == nil {
+			st.fresh = append(st.fresh, Confirmed{row.Route, row.Field, r.test, *r.confirmed})
+		}
 	}
 	bounds := st.finding.ExcessBounds
-	st.finding = r.finding(st.row.Route, st.row.Field, st.n)
-	now := measured{r.test, st.n, r.counts}
-	if r.confirmed == nil && !now.grown(st.measured) {
+	if st.shown = toShow(st.readings); st.shown != nil { // else only traits were counted
+		st.finding = st.shown.finding(row.Route, row.Field, n)
 		st.finding.ExcessBounds = bounds
+	}
+}
+
+// measure brings the shown interval up to date: at once if it is of a confirmed difference, else when it would move by
+// more than a few hundredths of its width.
+func (st *standing) measure(w *Watch) {
+	r := st.shown
+	if r == nil {
 		return
+	}
+	now := measured{r.test, st.n, r.counts}
+	if now.test != st.measured.test || st.measured.n == 0 {
+		st.finding.ExcessBounds = [2]float64{-1, 1}
+	}
+	if r.confirmed == nil {
+		if w.spare == 0 || !now.moved(st.measured) {
+			return
+		}
+		w.spare--
 	}
 	st.measured = now
 	st.finding.ExcessBounds[0], st.finding.ExcessBounds[1] = w.bets.interval(r.counts.scores(st.n), r.alpha)
 }
 
-// grown tells whether any count is more than 1 % above what it was.
-func (m measured) grown(was measured) bool {
-	over := func(now, was int64) bool { return now < was || now-was > was/100 }
-	return m.test != was.test || over(m.n, was.n) ||
-		over(m.CandidateOnly, was.CandidateOnly) || over(m.ControlOnly, was.ControlOnly)
+// moved tells whether the counts have changed by more than 2 %, or a fifth of the error that chance gives them.
+func (m measured) moved(was measured) bool {
+	pairs := math.Abs(float64(m.CandidateOnly-was.CandidateOnly)) + math.Abs(float64(m.ControlOnly-was.ControlOnly))
+	return m.test != was.test || m.n < was.n || m.n-was.n > was.n/50 ||
+		pairs > math.Sqrt(float64(was.CandidateOnly+was.ControlOnly))/5
 }
 
 // weigh finds what the confirmed tests decide. All of them count, not only the one that is shown: a field may be
