@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+)
+
+// welcome says where to look. With -json standard output is kept for the verdict.
+func (d *demo) welcome() {
+	out := d.std.out
+	if d.json {
+		out = d.std.err
+	}
+	candidate := fmt.Sprintf("%d known faults in the candidate", len(d.faults))
+	if d.clean {
+		candidate = "no fault in the candidate"
+	}
+	until := "until Ctrl-C"
+	if d.length > 0 {
+		until = "for " + d.length.String()
+	}
+	fmt.Fprintf(out, `A toy shop three times over: the same noise in all three, and %s.
+About %s requests a second %s, judged at alpha %g.
+
+  dashboard  %s
+  shop       %s/products/1001   (through the proxy, from the primary)
+
+`, candidate, thousands(demoRate), until, demoAlpha, d.svc.AdminURL(), d.svc.ProxyURL())
+}
+
+// showStatus keeps one line up to date until ctx ends: rewritten in place on a terminal, a new one every five seconds
+// elsewhere.
+func (d *demo) showStatus(ctx context.Context) {
+	file, isFile := d.std.err.(*os.File)
+	inPlace := isFile && isatty.IsTerminal(file.Fd())
+	every, begin, end := 5*time.Second, "", "\n"
+	if inPlace {
+		every, begin, end = 500*time.Millisecond, "\r", "\x1b[K"
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			fmt.Fprint(d.std.err, begin, d.status(), end)
+		case <-ctx.Done():
+			if inPlace {
+				fmt.Fprint(d.std.err, "\r\x1b[K")
+			}
+			return
+		}
+	}
+}
+
+// status is one line of less than 80 columns.
+func (d *demo) status() string {
+	sent, elapsed := d.crowd.Counts().Sent, time.Since(d.started)
+	line := fmt.Sprintf("%4.0f s  %s requests", elapsed.Seconds(), thousands(sent))
+	snap := d.svc.db.Snapshot()
+	if snap == nil || snap.Verdict == nil {
+		return line
+	}
+	v, confirmed := snap.Verdict, 0
+	for _, f := range v.Differences {
+		if f.Confirmed {
+			confirmed++
+		}
+	}
+	return line + fmt.Sprintf("  %s compared  noise %.1f %%  %d confirmed  %s",
+		thousands(v.Compared), 100*v.NoiseRate, confirmed, strings.ToUpper(string(v.Word)))
+}
+
+// thousands writes 12840 as 12,840.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
