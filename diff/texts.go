@@ -79,14 +79,18 @@ func hasDoubles(r rune) bool {
 	return r > unicode.MaxASCII && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
 }
 
-// named is the code point that a text begins with.
+// named is the code point that a text begins with, and the marks that are combined with it.
 func named(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	switch {
 	case n == 0:
 		return "the end"
 	case r != utf8.RuneError || n > 1:
-		return fmt.Sprintf("%U", r)
+		name := fmt.Sprintf("%U", r)
+		if mark, _ := utf8.DecodeRuneInString(s[n:]); unicode.IsMark(mark) {
+			name += fmt.Sprintf(" %U", mark)
+		}
+		return name
 	}
 	if r, _ = atomOf(s); r < 0 {
 		return fmt.Sprintf("byte %#02x", -r)

@@ -187,6 +187,12 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 	if !w.keeps(p.sum) {
 		return
 	}
+	switch kind {
+	case KindType:
+		note = l.Type.String() + " against " + r.Type.String()
+	case KindFormat:
+		note = normalize.ShapeOf(l).String() + " against " + normalize.ShapeOf(r).String()
+	}
 	d := Difference{Field: p.field(), Kind: kind, Note: join(note, w.note)}
 	if l != nil {
 		d.LeftPointer = w.pointer(func(s step) int { return s.left })
