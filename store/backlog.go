@@ -49,8 +49,10 @@ func (b *backlog) add(all, changed *diff.Tallies) {
 	}
 }
 
-// gather moves what is new from the counting side into the backlog, and judges it.
+// gather moves what is new from the counting side into the backlog, and judges it. The samples come first, since they
+// take their time and the counts are to be fresh.
 func (l *ledger) gather(db *DB, packUntil time.Time) (news bool) {
+	l.pack(db, packUntil)
 	cut := l.cut()
 	if cut {
 		l.judge()
@@ -58,7 +60,6 @@ func (l *ledger) gather(db *DB, packUntil time.Time) (news bool) {
 	if l.counters.read(db.deps.Counters) {
 		l.backlog.counters = true
 	}
-	l.pack(db, packUntil)
 	l.board(db)
 	return cut || !l.backlog.empty()
 }

@@ -74,7 +74,9 @@ func BenchmarkFlush(b *testing.B) {
 	flush(b, db)
 	for b.Loop() {
 		record()
-		flush(b, db)
+		if err := db.Flush(context.Background()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 
 // Health is what the writer last met.
 type Health struct {
-	LastFlush   time.Time // when tallies last reached the disk
-	Err         string    // why the last attempt failed; empty when it did not
-	Failures    int64     // flushes that failed since the start
-	SamplesLost int64     // samples not kept because the writer was behind, or they could not be redacted
-	Stray       int64     // comparisons of a run that is over, which were not counted
-	SizeBytes   int64     // of the database with its log
+	LastFlush   time.Time     // when tallies last reached the disk
+	FlushTook   time.Duration // how long that took
+	Err         string        // why the last attempt failed; empty when it did not
+	Failures    int64         // flushes that failed since the start
+	SamplesLost int64         // samples not kept because the writer was behind, or they could not be redacted
+	Stray       int64         // comparisons of a run that is over, which were not counted
+	SizeBytes   int64         // of the database with its log
 }
 
 // health is Health as the writer keeps it.
@@ -36,14 +37,14 @@ func (db *DB) Health() Health {
 }
 
 // flushed notes how an attempt ended, and logs it when the state has changed: trouble begins, becomes another, or ends.
-func (h *health) flushed(log *slog.Logger, err error) {
+func (h *health) flushed(log *slog.Logger, took time.Duration, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
 		if h.last.Err != "" {
 			log.Info("the database is written again")
 		}
-		h.last.LastFlush, h.last.Err = time.Now().UTC(), ""
+		h.last.LastFlush, h.last.FlushTook, h.last.Err = time.Now().UTC(), took, ""
 		return
 	}
 	h.last.Failures++

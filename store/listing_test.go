@@ -23,9 +23,7 @@ func TestSamplesAreListedAndPaged(t *testing.T) {
 		}
 	}
 	record(30)
-	if err := finish(db); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, db)
 	for _, c := range []struct {
 		name string
 		f    Filter

@@ -169,7 +169,6 @@ func TestReservoirKeepsFirstTellingAndLatest(t *testing.T) {
 		}
 	}
 	flush(t, db)
-	flush(t, db)
 	list, next, err := db.Samples(context.Background(), Filter{Field: "body.seen"})
 	if err != nil || next != "" {
 		t.Fatal(next, err)
@@ -232,9 +231,7 @@ func TestPendingSamplesAreBounded(t *testing.T) {
 	if lost := db.Health().SamplesLost; lost != 15 {
 		t.Errorf("%d samples of 20 are lost; five of 3 MiB fit in 16 MiB", lost)
 	}
-	if err := finish(db); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, db)
 	if held := db.budget.held.Load(); held != 0 {
 		t.Errorf("%d bytes are held after all is written", held)
 	}

@@ -48,9 +48,12 @@ func startRun(t testing.TB, db *DB, fp Fingerprint) Run {
 	return run
 }
 
+// flush writes everything that was recorded, whatever time the samples take.
 func flush(t testing.TB, db *DB) {
 	t.Helper()
-	if err := db.Flush(context.Background()); err != nil {
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	if err := db.finish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -132,11 +135,4 @@ func exchange(route string, at time.Time) *multicast.Exchange {
 			multicast.Candidate: response("candidate"),
 		},
 	}
-}
-
-// finish flushes everything, whatever time that takes.
-func finish(db *DB) error {
-	db.flushing.Lock()
-	defer db.flushing.Unlock()
-	return db.finish(context.Background())
 }

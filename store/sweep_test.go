@@ -74,9 +74,7 @@ func TestTheFileStaysUnderItsSize(t *testing.T) {
 			sweepAll(db, noon)
 		}
 	}
-	if err := finish(db); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, db)
 	sweepAll(db, noon)
 	closeStore(t, db) // which merges the log
 	info, err := os.Stat(cfg.Path)

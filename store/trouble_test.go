@@ -90,9 +90,7 @@ func trouble(t *testing.T, want string, begin, end func(*DB)) {
 	}
 
 	end(db)
-	if err := finish(db); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, db)
 	if h := db.Health(); h.Err != "" || h.Failures != 3 || h.SamplesLost != 0 {
 		t.Errorf("health when the disk is back: %+v", h)
 	}

@@ -82,6 +82,7 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	if db.closed {
 		return errors.New("flush: the store is closed")
 	}
+	began := time.Now()
 	all := db.ledgers.all()
 	news, err := false, error(nil)
 	for _, l := range all {
@@ -106,7 +107,7 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 			l.aborted()
 		}
 	}
-	db.health.flushed(db.deps.Log, err)
+	db.health.flushed(db.deps.Log, time.Since(began), err)
 	db.ledgers.retire(time.Now())
 	db.publish()
 	if err != nil {
