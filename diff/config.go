@@ -16,12 +16,9 @@ type Config struct {
 	MinDuration time.Duration   `yaml:"min_duration"` // from first to last request before "equivalent"; default 0
 }
 
-// whole is a Share of 100 %.
-const whole = 100_000
-
 // DefaultConfig returns the configuration that stands when the file says nothing.
 func DefaultConfig() Config {
-	return Config{Alpha: 0.05, Budget: whole / 1000, MinCompared: 1000}
+	return Config{Alpha: 0.05, Budget: multicast.Whole / 1000, MinCompared: 1000}
 }
 
 // Validate returns every fault, each beginning with its key.
@@ -36,7 +33,7 @@ func (c Config) Validate() []error {
 	switch {
 	case c.Budget == 0:
 		fault("budget", "must be above 0%%: no number of requests proves that nothing ever differs (\"strict: true\" makes any confirmed difference count)")
-	case c.Budget >= whole:
+	case c.Budget >= multicast.Whole:
 		fault("budget", "must be below 100%%")
 	}
 	if c.MinCompared < 0 {
@@ -49,4 +46,4 @@ func (c Config) Validate() []error {
 }
 
 // budget is the acceptable excess as a part of one.
-func (c Config) budget() float64 { return float64(c.Budget) / whole }
+func (c Config) budget() float64 { return float64(c.Budget) / float64(multicast.Whole) }

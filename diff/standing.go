@@ -32,7 +32,7 @@ type measured struct {
 
 // informs tells of a difference that is shown and may be confirmed, but decides nothing.
 func (st *standing) informs() bool {
-	return st.finding.Field == fieldLatency || st.finding.Field == fieldSize && st.finding.Kind == TestDrift
+	return st.finding.Field == fieldLatency || st.finding.Field == FieldSize && st.finding.Kind == TestDrift
 }
 
 // field judges one field anew where its row or its number of requests changed, and tells whether that was so.
@@ -108,7 +108,7 @@ func (st *standing) weigh(w *Watch) {
 	budget := w.cfg.budget()
 	for i := range st.readings {
 		r := &st.readings[i]
-		if r.confirmed == nil || st.row.Field == fieldSize && r.test == TestDrift {
+		if r.confirmed == nil || st.row.Field == FieldSize && r.test == TestDrift {
 			continue
 		}
 		s := r.counts.scores(st.n)

@@ -1,6 +1,10 @@
 package diff
 
-import "strings"
+import (
+	"strings"
+
+	"shadowdiff/normalize"
+)
 
 // Other is the route, or the field of a route, under which everything beyond the caps is counted.
 const Other = "(other)"
@@ -12,10 +16,9 @@ const (
 )
 
 const (
-	fieldLatency   = "latency"
-	fieldSize      = "size"
-	fieldStatus    = "status"
-	fieldTransport = "transport"
+	fieldLatency   = string(normalize.FieldLatency)
+	fieldStatus    = string(normalize.FieldStatus)
+	fieldTransport = string(normalize.FieldTransport)
 )
 
 // Tally accumulates one run's counts. Its memory grows with what differs, up to 1,000 routes, 2,000 differing fields a
