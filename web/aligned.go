@@ -12,8 +12,8 @@ type mark string
 
 const (
 	unmarked      mark = ""
-	markCandidate mark = "candidate" // the candidate alone differs from the primary
-	markControl   mark = "control"   // the control alone: noise
+	markCandidate mark = "candidate" // the candidate alone, or more gravely than the control
+	markControl   mark = "control"   // the control alone, or more gravely: noise
 	markBoth      mark = "both"
 	markFree      mark = "free" // reads differently, but a rule or equal meaning makes it no difference
 )
@@ -44,6 +44,11 @@ type line struct {
 	Label string
 }
 
+// Plain tells a line without a mark that all three have: a narrow page shows it once.
+func (l line) Plain() bool {
+	return l.Mark == unmarked && !l.Cells[primary].Absent && !l.Cells[control].Absent && !l.Cells[candidate].Absent
+}
+
 const (
 	primary   = 0 // places in line.Cells, and in the triples below
 	control   = 1
@@ -52,18 +57,18 @@ const (
 
 // places are the pointers at which one comparison found differences, by side.
 type places struct {
-	left, right map[string]bool
+	left, right map[string]diff.Level
 	list        []diff.Difference
 }
 
 func placesOf(differences []diff.Difference) places {
-	p := places{left: map[string]bool{}, right: map[string]bool{}, list: differences}
+	p := places{left: map[string]diff.Level{}, right: map[string]diff.Level{}, list: differences}
 	for _, d := range differences {
 		if d.LeftPointer != nil {
-			p.left[*d.LeftPointer] = true
+			p.left[*d.LeftPointer] = max(p.left[*d.LeftPointer], d.Kind.Level())
 		}
 		if d.RightPointer != nil {
-			p.right[*d.RightPointer] = true
+			p.right[*d.RightPointer] = max(p.right[*d.RightPointer], d.Kind.Level())
 		}
 	}
 	return p
@@ -100,7 +105,10 @@ func (a *aligner) lines(n [3]*node, at [3]string, key string, depth int) []line 
 		head.Cells[side] = bracket(n[side], string(kind), side)
 		foot.Cells[side] = bracket(n[side], string(closing(kind)), side)
 	}
-	return append(append([]line{head}, foldEqual(kids)...), foot)
+	if !head.Same {
+		kids = foldEqual(kids) // an equal container is folded as a whole, with its neighbours
+	}
+	return append(append([]line{head}, kids...), foot)
 }
 
 func bracket(n *node, sign string, side int) cell {
@@ -111,17 +119,28 @@ var roleWords = [3]string{"primary", "control", "candidate"}
 
 // mark reads from the differences, never from the text, whether a line differs and on whose side.
 func (a *aligner) mark(n [3]*node, at [3]string) mark {
-	differs := func(side int) bool {
+	level := func(side int) (l diff.Level) {
 		p := a.against[side]
-		return (n[primary] != nil && p.left[at[primary]]) || (n[side] != nil && p.right[at[side]])
+		if n[primary] != nil {
+			l = p.left[at[primary]]
+		}
+		if n[side] != nil {
+			l = max(l, p.right[at[side]])
+		}
+		return l
 	}
-	switch c, s := differs(candidate), differs(control); {
-	case c && s:
-		return markBoth
-	case c:
+	return markOf(level(candidate), level(control))
+}
+
+// markOf says whose doing a place is: the side that differs more gravely, as in a whole request.
+func markOf(onCandidate, onControl diff.Level) mark {
+	switch {
+	case onCandidate > onControl:
 		return markCandidate
-	case s:
+	case onControl > onCandidate:
 		return markControl
+	case onCandidate > 0:
+		return markBoth
 	}
 	return unmarked
 }
@@ -233,6 +252,21 @@ func (a *aligner) items(n [3]*node, at [3]string, depth int) []line {
 	return lines
 }
 
+// foldLabel says how much is folded, and the first names of it.
+func foldLabel(lines []line) string {
+	var names []string
+	for _, l := range lines {
+		if l.Depth == lines[0].Depth && l.Key != "" {
+			names = append(names, l.Key)
+		}
+	}
+	label := things(int64(len(lines)), "equal line")
+	if len(names) > 0 {
+		label += ": " + listed(names, 6)
+	}
+	return label
+}
+
 // foldEqual puts runs of equal lines behind one line that can be opened.
 func foldEqual(lines []line) []line {
 	const least = 3 // shorter runs are quicker read than opened
@@ -244,7 +278,7 @@ func foldEqual(lines []line) []line {
 		}
 		switch {
 		case j-i > least:
-			out = append(out, line{Depth: lines[i].Depth, Same: true, Fold: lines[i:j], Label: things(int64(j-i), "equal line")})
+			out = append(out, line{Depth: lines[i].Depth, Same: true, Fold: lines[i:j], Label: foldLabel(lines[i:j])})
 		case j > i:
 			out = append(out, lines[i:j]...)
 		default:

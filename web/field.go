@@ -19,6 +19,7 @@ type fieldPage struct {
 	Sentence     string
 	Finding      *findingView // nil when nothing lopsided was seen
 	Square       squareView
+	At           string // what "differs" means in the square
 	Tests        []testRow
 	Values       []valuesRow
 	Series       seriesView
@@ -62,7 +63,7 @@ type sampleRow struct {
 const (
 	samplesKept  = 200 // read for a field's page
 	samplesShown = 40
-	valuesShown  = 12
+	valuesShown  = 10
 )
 
 // field answers GET /fields/{id}.
@@ -103,6 +104,9 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 			if f.Field == t.Field {
 				view := findingOf(f, v.Budget, 0)
 				page.Finding = &view
+				if f.Kind <= diff.TestPresence {
+					page.At, page.Square = testMeaning(f.Kind), squareOf(f.Compared, t.Tests[f.Kind].Counts)
+				}
 				break
 			}
 		}
@@ -196,12 +200,17 @@ func valuesOf(samples []*store.Sample, field string) []valuesRow {
 }
 
 func sampleRowOf(sample *store.Sample, field string) sampleRow {
-	in := func(differences []diff.Difference) bool {
-		return slices.ContainsFunc(differences, func(d diff.Difference) bool { return d.Field == field })
+	in := func(differences []diff.Difference) (level diff.Level) {
+		for _, d := range differences {
+			if d.Field == field {
+				level = max(level, d.Kind.Level())
+			}
+		}
+		return level
 	}
 	row := sampleRow{
 		ID: sample.ID, Time: sample.Time, Method: sample.Request.Method, Target: sample.Request.Target,
-		Mark: markFrom(in(sample.Candidate), in(sample.Control)),
+		Mark: markOf(in(sample.Candidate), in(sample.Control)),
 	}
 	for side, role := range storedRole {
 		row.Status[side] = sample.Responses[role].Status

@@ -14,6 +14,7 @@ var suspect = math.Log(10)
 // findingView is one difference in a list.
 type findingView struct {
 	Route, Field string
+	Path         string // of its page
 	Kind         diff.Test
 	Meaning      string // of the kind, in a sentence
 	Counts       string // "9 of 4,100, control 0"
@@ -65,13 +66,16 @@ func findingsOf(v *diff.Verdict, rest bool) findingsView {
 
 func findingOf(f diff.Finding, budget, most float64) findingView {
 	view := findingView{
-		Route: f.Route, Field: f.Field, Kind: f.Kind, Meaning: meaning(f.Kind), Counts: countsOf(f), Odds: odds(f.LnE),
+		Route: f.Route, Field: f.Field, Path: findingPath(f), Kind: f.Kind, Meaning: meaning(f.Kind), Counts: countsOf(f), Odds: odds(f.LnE),
 		Confirmed: f.Confirmed, Suspected: !f.Confirmed && f.LnE >= suspect, At: f.ConfirmedAt,
 		Bar:       barOf(float64(f.CandidateOnly+f.Both), float64(f.ControlOnly+f.Both), most),
 		Candidate: share(f.CandidateOnly+f.Both, f.Compared), Control: share(f.ControlOnly+f.Both, f.Compared),
 	}
 	if f.Compared > 0 {
 		view.Whisker = whiskerOf(float64(f.CandidateOnly-f.ControlOnly)/float64(f.Compared), f.ExcessBounds, budget)
+	}
+	if f.Kind == diff.TestDrift || f.Kind == diff.TestExtent {
+		view.Whisker = view.Whisker.leaning()
 	}
 	switch {
 	case f.Confirmed && f.ConfirmedOn > 0:
@@ -85,12 +89,27 @@ func findingOf(f diff.Finding, budget, most float64) findingView {
 	return view
 }
 
+// findingPath leads to the field's page, or to where its route's latency is shown.
+func findingPath(f diff.Finding) string {
+	switch {
+	case f.Route == "":
+		return "/"
+	case f.Field == "latency":
+		return routePath(f.Route) + "#latency"
+	default:
+		return fieldPath(f.Route, f.Field)
+	}
+}
+
 // countsOf says what a difference's counts are of; extent and drift count leanings, not disagreements.
 func countsOf(f diff.Finding) string {
 	switch f.Kind {
 	case diff.TestExtent:
 		return fmt.Sprintf("more places in %s, fewer in %s", count(f.CandidateOnly), count(f.ControlOnly))
 	case diff.TestDrift:
+		if f.Field == "latency" {
+			return fmt.Sprintf("slower in %s, not in %s", count(f.CandidateOnly), count(f.ControlOnly))
+		}
 		return fmt.Sprintf("greater in %s, less in %s", count(f.CandidateOnly), count(f.ControlOnly))
 	default:
 		return fmt.Sprintf("%s of %s, control %s", count(f.CandidateOnly), count(f.Compared), count(f.ControlOnly))

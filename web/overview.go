@@ -19,7 +19,6 @@ type overviewPage struct {
 	Series    seriesView
 	Findings  findingsView
 	Routes    []routeRow
-	Ticks     []tick
 	Lost      lostView
 	NotJudged []notJudgedView
 	Steps     []step // until the first comparison has arrived
@@ -28,11 +27,12 @@ type overviewPage struct {
 // overview answers GET /.
 func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 	snap := s.deps.DB.Snapshot()
-	points, err := s.deps.DB.Series(r.Context(), store.Filter{})
+	series, err := s.series(r.Context(), snap, "")
 	if err != nil {
 		return err
 	}
-	page := overviewOf(snap, points, s.deps.Proxy.Counts())
+	page := overviewOf(snap, s.deps.Proxy.Counts())
+	page.Series = series
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
 	if snap.Verdict.Compared == 0 {
 		page.Steps = stepsOf(s.deps.Targets, page.Switch, page.Lost, s.deps.Proxy.Counts())
@@ -41,15 +41,13 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 }
 
 // overviewOf makes the page of one snapshot.
-func overviewOf(snap *store.Snapshot, points []store.Point, counts multicast.Counts) *overviewPage {
+func overviewOf(snap *store.Snapshot, counts multicast.Counts) *overviewPage {
 	v := snap.Verdict
 	return &overviewPage{
 		Answer:    answerOf(v, ""),
 		Facts:     factsOf(v),
-		Series:    seriesOf(points),
 		Findings:  findingsOf(v, false),
 		Routes:    routeRows(snap),
-		Ticks:     ticks(),
 		Lost:      lostOf(snap.Counters, counts),
 		NotJudged: notJudgedOf(v),
 	}
@@ -215,7 +213,7 @@ func routeRows(snap *store.Snapshot) []routeRow {
 		}
 		facts := factsOf(v)
 		rows = append(rows, routeRow{
-			Route: *v.Route, Traffic: share(v.Compared, snap.Verdict.Compared), Compared: v.Compared,
+			Route: *v.Route, Traffic: percent(float64(v.Compared)/float64(max(1, snap.Verdict.Compared)), 1), Compared: v.Compared,
 			Candidate: facts.Candidate, Control: facts.Control, Bar: barOf(v.RawRate, v.NoiseRate, most), Whisker: facts.Whisker,
 			Excess: rate(v.Excess, v.ExcessBounds[1]-v.ExcessBounds[0]), Latency: facts.Latency, Word: v.Word, Confirmed: confirmedIn(v),
 		})

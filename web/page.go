@@ -73,6 +73,7 @@ func helpers() template.FuncMap {
 		"things": things, "odds": odds, "clock": clock, "moment": moment, "stamp": stamp,
 		"finding":   func(base string, f findingView, showRoute bool) findingPart { return findingPart{base, f, showRoute} },
 		"spread":    func(role string, v spreadView) spreadPart { return spreadPart{role, v} },
+		"ticks":     ticks,
 		"mark":      func(m string) mark { return mark(m) },
 		"depth":     func(d int) int { return min(d, 8) },
 		"int64":     func(n int) int64 { return int64(n) },

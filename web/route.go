@@ -10,7 +10,6 @@ import (
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
-	"shadowdiff/store"
 )
 
 // routePage answers "which fields of this route differ, and whose doing is it?".
@@ -21,7 +20,6 @@ type routePage struct {
 	Facts    factsView
 	Series   seriesView
 	Findings findingsView
-	Ticks    []tick
 	Square   squareView
 	Latency  latencyView
 	Unknown  []lostRow
@@ -40,20 +38,21 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	if tally == nil || verdict == nil {
 		return noSuchRoute(name, snap)
 	}
-	points, err := s.deps.DB.Series(r.Context(), store.Filter{Route: name})
+	series, err := s.series(r.Context(), snap, name)
 	if err != nil {
 		return err
 	}
-	page := routePageOf(tally, verdict, points)
+	page := routePageOf(tally, verdict)
+	page.Series = series
 	page.Equal = snap.SampleIDs(name, "")
 	page.frame = s.frameFor(r, snap, name)
 	return s.render(w, r, http.StatusOK, "route", page)
 }
 
-func routePageOf(t *diff.RouteTally, v *diff.Verdict, points []store.Point) *routePage {
+func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {
 	page := &routePage{
-		Route: t.Route, Answer: answerOf(v, t.Route), Facts: factsOf(v), Series: seriesOf(points),
-		Findings: findingsOf(v, true), Ticks: ticks(), Square: squareOf(t.Compared, t.Results), Latency: latencyOf(&t.Latency, v.Latency),
+		Route: t.Route, Answer: answerOf(v, t.Route), Facts: factsOf(v),
+		Findings: findingsOf(v, true), Square: squareOf(t.Compared, t.Results), Latency: latencyOf(&t.Latency, v.Latency),
 		Failed: t.Failed,
 	}
 	unknown := map[multicast.Reason]int64{}
@@ -78,7 +77,6 @@ type latencyView struct {
 	Candidate, Control spreadView
 	Ticks              []tick
 	Sentence           string
-	Odds               string
 	Known              bool
 }
 
@@ -89,7 +87,7 @@ type spreadView struct {
 }
 
 func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
-	view := latencyView{Odds: odds(f.LnE)}
+	var view latencyView
 	lo, known := t.Secondary.Quantile(.05)
 	lo2, known2 := t.Candidate.Quantile(.05)
 	if !known || !known2 {
@@ -102,9 +100,14 @@ func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
 	view.Control, view.Candidate = spreadOf(&t.Secondary, scale), spreadOf(&t.Candidate, scale)
 	view.Ticks = scale.ticks()
 	pairs := f.Slower + f.Faster
-	view.Sentence = fmt.Sprintf("The candidate took over 1.1 times as long as the control in %s of %s pairs.", count(f.Slower), count(pairs))
-	if f.Confirmed {
+	view.Sentence = fmt.Sprintf("The candidate took over 1.1 times as long as the control in %s of %s.", count(f.Slower), things(pairs, "pair"))
+	switch {
+	case f.Confirmed:
 		view.Sentence = "Confirmed slower. " + view.Sentence
+	case f.LnE >= suspect:
+		view.Sentence += " Evidence that it is slower: " + odds(f.LnE) + "."
+	default:
+		view.Sentence += " That is no evidence that it is slower."
 	}
 	return view
 }

@@ -68,6 +68,8 @@ type placeView struct {
 	Values  [3]string // "" where that side has none
 	Absent  [3]bool
 	Mark    mark
+
+	levels [3]diff.Level // of control and candidate
 }
 
 // Cells are the values as a line shows them.
@@ -241,26 +243,26 @@ func placesViewOf(sample *store.Sample) []placeView {
 		}
 		return d.Field + "\x00" + pointerText(d.LeftPointer)
 	}
-	add := func(d *diff.Difference, side int, own mark) {
+	add := func(d *diff.Difference, side int) {
 		i, known := at[key(d)]
 		if !known || (d.LeftPointer == nil && out[i].Values[side] != "") {
 			i = len(out)
 			at[key(d)] = i
 			left := string(d.Left)
 			out = append(out, placeView{
-				Field: d.Field, Kind: d.Kind, Note: d.Note, Pointer: pointerText(d.LeftPointer), Mark: own,
+				Field: d.Field, Kind: d.Kind, Note: d.Note, Pointer: pointerText(d.LeftPointer),
 				Values: [3]string{left, left, left}, Absent: [3]bool{left == "", left == "", left == ""},
 			})
-		} else {
-			out[i].Mark = markBoth
 		}
+		out[i].levels[side] = d.Kind.Level()
+		out[i].Mark = markOf(out[i].levels[candidate], out[i].levels[control])
 		out[i].Values[side], out[i].Absent[side] = string(d.Right), d.Right == ""
 	}
 	for i := range sample.Candidate {
-		add(&sample.Candidate[i], candidate, markCandidate)
+		add(&sample.Candidate[i], candidate)
 	}
 	for i := range sample.Control {
-		add(&sample.Control[i], control, markControl)
+		add(&sample.Control[i], control)
 	}
 	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}
 	slices.SortStableFunc(out, func(a, b placeView) int { return order[a.Mark] - order[b.Mark] })

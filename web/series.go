@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -25,6 +26,17 @@ const (
 	pointsShown = 240 // points across the chart
 	rowsShown   = 12  // in the table: the latest
 )
+
+// series is the disagreement of a route, or of all, over time: by the second where the last minutes were seen, else by
+// the minutes that are kept.
+func (s *Server) series(ctx context.Context, snap *store.Snapshot, route string) (seriesView, error) {
+	s.recent.see(snap)
+	if points := s.recent.points(route, snap.Tallies.Total.First); points != nil {
+		return seriesOf(points), nil
+	}
+	points, err := s.deps.DB.Series(ctx, store.Filter{Route: route})
+	return seriesOf(points), err
+}
 
 // seriesOf draws points together until they fit.
 func seriesOf(points []store.Point) seriesView {
@@ -62,6 +74,9 @@ func drawTogether(points []store.Point) ([]store.Point, time.Duration) {
 	}
 	length := points[len(points)-1].Minute.Add(points[len(points)-1].Span).Sub(points[0].Minute)
 	span := max(points[len(points)-1].Span, time.Second)
+	if span < time.Minute && length <= 2*pointsShown*span {
+		return points, span
+	}
 	for length > pointsShown*span {
 		span = next(span)
 	}
@@ -92,13 +107,21 @@ func next(span time.Duration) time.Duration {
 	return 2 * span
 }
 
+// every is "by the minute", or "by 5 minutes".
+func every(n int64, unit string) string {
+	if n == 1 {
+		return "by the " + unit
+	}
+	return "by " + things(n, unit)
+}
+
 func spanText(span time.Duration) string {
 	switch {
 	case span < time.Minute:
-		return things(int64(span/time.Second), "second")
+		return every(int64(span/time.Second), "second")
 	case span < time.Hour:
-		return things(int64(span/time.Minute), "minute")
+		return every(int64(span/time.Minute), "minute")
 	default:
-		return things(int64(span/time.Hour), "hour")
+		return every(int64(span/time.Hour), "hour")
 	}
 }

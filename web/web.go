@@ -46,6 +46,7 @@ type Server struct {
 
 	switching sync.Mutex    // held while the switch is set and kept
 	kept      atomic.Bool   // the switch or the rate was set here, now or before a restart
+	recent    recent        // the last minutes, for charts
 	streams   atomic.Int64  // event streams open now
 	closing   chan struct{} // closed when the http.Server shuts down
 	closed    sync.Once

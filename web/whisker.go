@@ -1,9 +1,6 @@
 package web
 
-import (
-	"math"
-	"strconv"
-)
+import "math"
 
 // whisker is an interval with its estimate, drawn by the server. All whiskers share one scale, the signed cube root of
 // the share from −100 % to +100 %: the same length means the same on every page and at every moment, and a budget of
@@ -32,8 +29,11 @@ func whiskerOf(at float64, bounds [2]float64, budget float64) whisker {
 	}
 }
 
-// Width of the interval's line.
-func (w whisker) Width() float64 { return w.Hi - w.Lo }
+// leaning is the whisker of a difference for which no budget counts, and whose sign has no good side.
+func (w whisker) leaning() whisker {
+	w.Over, w.Under = w.Lo > w.Zero || w.Hi < w.Zero, false
+	return w
+}
 
 // tick is one mark of the scale above a column of whiskers.
 type tick struct {
@@ -43,7 +43,7 @@ type tick struct {
 
 // ticks of the scale; the same everywhere.
 func ticks() []tick {
-	return []tick{{across(-.1), "−10\u202f%"}, {across(-.01), "−1"}, {50, "0"}, {across(.01), "1"}, {across(.1), "10\u202f%"}}
+	return []tick{{across(-.1), "−10"}, {across(-.01), "−1"}, {50, "0"}, {across(.01), "1"}, {across(.1), "10\u202f%"}}
 }
 
 // bar is a rate as a length, linear from 0 to the largest in its table.
@@ -56,6 +56,3 @@ func barOf(candidate, control, most float64) bar {
 	scale := func(x float64) float64 { return math.Round(1e4*x/most) / 100 }
 	return bar{Candidate: scale(candidate), Control: scale(control)}
 }
-
-// coordinate writes a number for an SVG attribute.
-func coordinate(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -92,13 +92,8 @@ func odds(lnE float64) string {
 		step := math.Pow(10, math.Floor(math.Log10(e))-1)
 		return count(int64(math.Round(e/step)*step)) + " to 1"
 	default:
-		return "10" + superscript(int(lnE/math.Ln10)) + " to 1"
+		return "over a million to 1"
 	}
-}
-
-func superscript(n int) string {
-	return strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸",
-		"9", "⁹").Replace(strconv.Itoa(n))
 }
 
 // took writes a duration with three digits: 1.24 s, 38.1 ms.

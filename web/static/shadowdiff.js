@@ -31,6 +31,21 @@
     probe.remove();
     return c;
   };
+  // The two lines are to be told apart: the scale is theirs, and starts at 0 only where that costs little.
+  const range = (u, lo, hi) => {
+    if (lo == null) return [0, 1];
+    const pad = Math.max((hi - lo) * 0.25, 0.5);
+    return [lo - pad < hi / 3 ? 0 : lo - pad, hi + pad > 100 && hi <= 100 ? Math.max(100, hi + pad / 4) : hi + pad];
+  };
+  const short = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
+  const times = (u, splits) => {
+    const span = u.scales.x.max - u.scales.x.min;
+    return splits.map((s) => {
+      const at = new Date(s * 1000);
+      if (span > 36 * 3600) return day.format(at) + " " + short.format(at);
+      return (span < 600 ? clock : short).format(at);
+    });
+  };
   const width = (plot) => Math.max(200, plot.clientWidth);
   const options = (plot) => {
     const ink = colour("muted"), grid = colour("line");
@@ -39,9 +54,9 @@
     const points = (u, i) => u.data[0].length < 60;
     return {
       width: width(plot), height: plot.clientWidth < 500 ? 150 : 190, legend: {live: true}, cursor: {y: false, points: {size: 6}},
-      scales: {y: {range: (u, lo, hi) => [0, Math.max(1, (hi || 0) * 1.1)]}},
+      scales: {y: {range}},
       axes: [
-        {...axis, grid: {show: false}, space: 70},
+        {...axis, grid: {show: false}, space: 80, size: 30, values: times},
         {...axis, size: 46, space: 32, values: (u, vals) => vals.map((v) => +v.toFixed(2) + " %")},
       ],
       series: [
@@ -62,6 +77,11 @@
     if (chart && drawn === figure.dataset.series) return;
     drawn = figure.dataset.series;
     const s = JSON.parse(drawn);
+    if (s.at.length > 0 && s.at.at(-1) - s.at[0] < 60) { // a minute at least, so that one point is not a decade
+      s.at.push(s.at[0] + 60);
+      s.candidate.push(null);
+      s.control.push(null);
+    }
     const data = [s.at, s.candidate, s.control];
     if (chart) chart.setData(data);
     else chart = new uPlot(options(plot), data, plot);
