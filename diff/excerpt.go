@@ -87,6 +87,7 @@ func (x *excerpter) array(v *normalize.Value) {
 		x.value(&v.Items[i])
 	}
 	x.write("]")
+	x.room += setApart
 }
 
 func (x *excerpter) object(v *normalize.Value) {
@@ -109,6 +110,7 @@ func (x *excerpter) object(v *normalize.Value) {
 		x.value(&v.Members[i].Value)
 	}
 	x.write("}")
+	x.room += setApart
 }
 
 // text writes a JSON string. What a person could not see or tell apart from a space is escaped.
