@@ -131,7 +131,9 @@ func (p *parser) key(i int) (int, bool) {
 	if len(p.members) == cap(p.members) && !growStack(&p.budget, &p.members) {
 		return i, p.fail(i, noMemory)
 	}
-	p.members = append(p.members, Member{Key: key})
+	p.members = p.members[:len(p.members)+1]
+	m := &p.members[len(p.members)-1]
+	m.Key, m.Hidden, m.Value.Index = key, nil, 0
 	return i + 1, true
 }
 
@@ -174,7 +176,8 @@ func (p *parser) literal(i int, word string, t Type, hash uint64) (int, bool) {
 	return end, p.scalar(t, word, i, end, hash)
 }
 
-// place is where the next value belongs: the root, or in the innermost open container.
+// place is where the next value belongs: the root, or in the innermost open container. Its Index is set; all else there
+// is left over from before and for the caller to set.
 func (p *parser) place() *Value {
 	if len(p.frames) == 0 {
 		return &p.root
@@ -187,8 +190,10 @@ func (p *parser) place() *Value {
 		p.fail(top.start, noMemory)
 		return nil
 	}
-	p.items = append(p.items, Value{Index: len(p.items) - top.base})
-	return &p.items[len(p.items)-1]
+	p.items = p.items[:len(p.items)+1]
+	v := &p.items[len(p.items)-1]
+	v.Index = len(p.items) - 1 - top.base
+	return v
 }
 
 func (p *parser) scalar(t Type, text string, start, end int, hash uint64) bool {
@@ -196,7 +201,8 @@ func (p *parser) scalar(t Type, text string, start, end int, hash uint64) bool {
 	if v == nil {
 		return false
 	}
-	v.Type, v.Text, v.Raw, v.Size, v.Hash = t, text, p.data[start:end:end], 1, hash
+	v.Type, v.Unordered, v.Size, v.Hash = t, false, 1, hash
+	v.Text, v.Raw, v.Items, v.Members = text, p.data[start:end:end], nil, nil
 	return true
 }
 
@@ -231,7 +237,8 @@ func (p *parser) close(end int) bool {
 	if v == nil {
 		return false
 	}
-	v.Type, v.Items, v.Members, v.Raw = Array, items, members, p.data[top.start:end:end]
+	v.Type, v.Unordered = Array, false
+	v.Text, v.Raw, v.Items, v.Members = "", p.data[top.start:end:end], items, members
 	if top.object {
 		v.Type = Object
 	}

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	minSlab  = 16
-	maxSlab  = 1024 // elements; beyond that a container has a slab of its own
-	handOver = 4096 // children from which on the stack itself becomes the container's
+	minSlab  = 16       // elements
+	maxSlab  = 32 << 10 // bytes; Go's allocator has size classes up to here
+	handOver = 4096     // children from which on the stack itself becomes the container's
 )
 
 // slab hands out pieces of arrays that grow as the body proves to be large.
@@ -23,9 +23,10 @@ type slab[T any] struct {
 func (s *slab[T]) carve(b *budget, n int) ([]T, bool) {
 	if n > len(s.free) {
 		var t T
+		most := maxSlab / int(unsafe.Sizeof(t))
 		size := n
-		if n <= maxSlab/2 {
-			s.size = min(maxSlab, max(minSlab, 2*s.size))
+		if n <= most/4 {
+			s.size = min(most, max(minSlab, 2*s.size))
 			size = max(n, s.size)
 		}
 		if !b.take(int64(size) * int64(unsafe.Sizeof(t))) {
@@ -71,12 +72,13 @@ func (p *parser) takeMembers(base int) ([]Member, bool) {
 	}
 	n := 0
 	for _, from := range p.sorted(members) {
-		m := members[from]
-		if n > 0 && out[n-1].Key == m.Key {
-			m.Hidden = append(out[n-1].Hidden, out[n-1].Value)
-			n--
+		if n > 0 && out[n-1].Key == members[from].Key {
+			before := &out[n-1]
+			before.Hidden = append(before.Hidden, before.Value)
+			before.Value = members[from].Value
+			continue
 		}
-		out[n] = m
+		out[n] = members[from]
 		n++
 	}
 	clear(out[n:])

@@ -19,7 +19,8 @@ func (t Type) String() string {
 
 // Value is one JSON value of a Document after the rules have run. Its zero value is null.
 type Value struct {
-	Type Type
+	Type      Type
+	Unordered bool // an array under a sort rule: a multiset
 
 	// Text is "true" or "false"; a number's canonical decimal form, equal exactly when the numbers are equal; or a
 	// string unescaped, injectively: lone surrogates and bad bytes never collide with anything else.
@@ -28,11 +29,10 @@ type Value struct {
 	Items   []Value  // an array's elements, less the dropped ones
 	Members []Member // an object's members sorted by Key, one per key (the last copy), less the dropped ones
 
-	Index     int    // position in the array as sent
-	Unordered bool   // an array under a sort rule: a multiset
-	Size      int    // values in this subtree, itself included
-	Hash      uint64 // values that are Equal have equal hashes
-	Raw       []byte // the value's text as sent: for showing, never for comparing
+	Index int    // position in the array as sent
+	Size  int    // values in this subtree, itself and hidden copies included
+	Hash  uint64 // values that are Equal have equal hashes
+	Raw   []byte // the value's text as sent: for showing, never for comparing
 }
 
 // Member is one member of an object.
