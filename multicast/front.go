@@ -61,9 +61,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v.refuse(http.StatusMethodNotAllowed)
 		return
 	}
-	out := r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+	ctx := context.WithValue(r.Context(), visitKey{}, v)
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
 		v.body = newUpload(v)
+		ctx = v.body.trace(ctx)
+	}
+	out := r.WithContext(ctx)
+	if v.body != nil {
 		out.Body = v.body
 		if r.ProtoMajor == 1 { // else an early answer waits until the upload ends
 			_ = http.NewResponseController(w).EnableFullDuplex()
@@ -130,6 +134,7 @@ func (p *Proxy) rewrite(pr *httputil.ProxyRequest) {
 	}
 	if v.body != nil {
 		out.Trailer = v.body.announced()
+		v.body.sent = time.Now()
 	}
 	if v.flight != nil {
 		v.flight.sent(out)

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +21,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain waits for every goroutine to end: net/http's server lingers half a second on some connections.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	deadline := time.Now().Add(patience)
+	for leak := goleak.Find(); leak != nil; leak = goleak.Find() {
+		if time.Now().After(deadline) {
+			fmt.Fprintln(os.Stderr, leak)
+			os.Exit(1)
+		}
+	}
+	os.Exit(code)
+}
 
 // patience is how long a test waits for what must come; nothing waits so long unless it is broken.
 const patience = 20 * time.Second
@@ -400,4 +413,12 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// newHandlerServer is an upstream whose handler reads the body itself.
+func newHandlerServer(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// continueTimeout is how long a primary has to say 100 or to refuse, before it is sent the body all the same.
+const continueTimeout = time.Second
+
 // primaryTransport is tuned for one host: every connection is kept, nothing is decoded behind the client's back, and
 // Expect goes to the primary, who answers it.
 func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
@@ -25,7 +28,7 @@ func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
 		IdleConnTimeout:       cfg.IdleTimeout,
 		MaxIdleConnsPerHost:   4096,
 		DisableCompression:    true,
-		ExpectContinueTimeout: time.Second,
+		ExpectContinueTimeout: continueTimeout,
 		Protocols:             t.protocols(),
 	}, nil
 }

@@ -1,11 +1,13 @@
 package multicast
 
 import (
+	"context"
 	"errors"
 	"io"
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +23,11 @@ type upload struct {
 	visit   *visit
 	trailer http.Header // those that the client did not announce; nil where none can come
 
+	expects   bool          // the client waits for 100 before it sends
+	sent      time.Time     // when the primary was asked
+	continued atomic.Bool   // the primary said 100
+	done      chan struct{} // closed by Close
+
 	reading sync.Mutex // held by Read
 	closed  atomic.Bool
 	size    atomic.Int64
@@ -35,7 +42,7 @@ const (
 )
 
 func newUpload(v *visit) *upload {
-	u := &upload{body: v.in.Body, visit: v}
+	u := &upload{body: v.in.Body, visit: v, done: make(chan struct{}), expects: v.in.Header["Expect"] != nil}
 	if v.in.ContentLength < 0 && v.in.Trailer == nil {
 		u.trailer = make(http.Header)
 	}
@@ -46,6 +53,9 @@ func newUpload(v *visit) *upload {
 func (u *upload) Read(p []byte) (int, error) {
 	u.reading.Lock()
 	defer u.reading.Unlock()
+	if u.refused() {
+		<-u.done
+	}
 	if u.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
@@ -65,6 +75,12 @@ func (u *upload) Read(p []byte) (int, error) {
 		f.requestRead(p[:n], err, in.Trailer)
 	}
 	return n, err
+}
+
+// refused reports whether the transport reads only because the primary has answered for good without a 100, to keep the
+// connection usable. Reading would make the server say 100 to a client that is about to be refused.
+func (u *upload) refused() bool {
+	return u.expects && !u.continued.Load() && time.Since(u.sent) < continueTimeout
 }
 
 func uploadFault(err error) int32 {
@@ -95,13 +111,24 @@ func (u *upload) announced() http.Header {
 	return u.visit.in.Trailer
 }
 
+// trace notes a 100 from the primary before the transport goes on to read.
+func (u *upload) trace(ctx context.Context) context.Context {
+	if !u.expects {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { u.continued.Store(true) }})
+}
+
 // lingering is how long a client may go on sending a body that nobody reads, before its connection is closed.
 const lingering = 5 * time.Second
 
 // Close stops the transport's reading. With HTTP/1 an unread body ends the connection after the answer, so that its read
 // deadline is free to be used for this.
 func (u *upload) Close() error {
-	u.closed.Store(true)
+	if u.closed.Swap(true) {
+		return nil
+	}
+	close(u.done)
 	if u.whole() {
 		return nil
 	}
