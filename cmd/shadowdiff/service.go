@@ -130,7 +130,7 @@ func (s *service) Run(ctx context.Context) error {
 	parts.start(ctx, "clients", s.serveClients)
 	s.announce()
 	parts.wait(ctx)
-	s.log.Info("stopping", "drain", s.cfg.Server.Drain)
+	s.log.Info("stopping", "drain", s.cfg.Server.Drain.String())
 	err := errors.Join(parts.stop("clients"), parts.stop("proxy"), parts.stop("pages"), parts.stop("store"), s.close())
 	s.log.Info("stopped")
 	return err
