@@ -33,7 +33,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	out.send("retry: 1000\n\n")
-	out.snapshot(s.deps.DB.Snapshot().Version)
 	versions := s.deps.DB.Watch(r.Context())
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()

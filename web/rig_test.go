@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/normalize"
+	"shadowdiff/store"
+)
+
+// rig is the whole road on real parts: three upstreams, the proxy, the comparer, a database, and the pages over HTTP.
+type rig struct {
+	t         *testing.T
+	db        *store.DB
+	proxy     *multicast.Proxy
+	metrics   *Metrics
+	server    *Server
+	front     *httptest.Server
+	admin     *httptest.Server
+	client    *http.Client // as a browser: with cookies
+	delivered chan struct{}
+}
+
+// newRig starts a rig. primary answers for the secondary too.
+func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, metrics: NewMetrics(), delivered: make(chan struct{}, 10_000)}
+	known, other, trial := httptest.NewServer(primary), httptest.NewServer(primary), httptest.NewServer(candidate)
+	t.Cleanup(known.Close)
+	t.Cleanup(other.Close)
+	t.Cleanup(trial.Close)
+	cfg := multicast.DefaultConfig()
+	cfg.Primary, cfg.Secondary, cfg.Candidate = known.URL, other.URL, trial.URL
+	r.open(cfg)
+	web := DefaultConfig()
+	if change != nil {
+		change(&web)
+	}
+	targets := Targets{Listen: ":8880", Primary: known.URL, Secondary: other.URL, Candidate: trial.URL}
+	r.server = New(web, Deps{Log: quiet(), DB: r.db, Proxy: r.proxy, Version: "test", Targets: targets, Metrics: r.metrics})
+	r.front, r.admin = httptest.NewServer(r.proxy), httptest.NewUnstartedServer(nil)
+	r.admin.Config = r.server.HTTP()
+	r.admin.Start()
+	t.Cleanup(r.admin.Close)
+	t.Cleanup(r.front.Close)
+	jar, _ := cookiejar.New(nil)
+	r.client = &http.Client{Jar: jar, Timeout: 20 * time.Second}
+	return r
+}
+
+// open starts the proxy and the store.
+func (r *rig) open(cfg multicast.Config) {
+	r.t.Helper()
+	rules, err := normalize.New(normalize.DefaultConfig())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	comparer := diff.NewComparer(rules, new(normalize.Names), diff.DefaultLimits())
+	var run store.Run
+	deliver := func(ex *multicast.Exchange) {
+		r.db.Record(run.ID, comparer.Compare(ex))
+		r.delivered <- struct{}{}
+	}
+	r.proxy, err = multicast.New(cfg, multicast.Deps{
+		Log: quiet(), Deliver: func() multicast.Deliver { return deliver },
+		Observe: r.metrics.Observe, ObserveShadow: r.metrics.ObserveShadow,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	storing := store.DefaultConfig()
+	storing.Path = filepath.Join(r.t.TempDir(), "test.db")
+	r.db, err = store.Open(storing, store.Deps{Log: quiet(), Judge: diff.DefaultConfig(), Counters: r.proxy.Counts})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if run, err = r.db.StartRun("v2.3.1", store.Fingerprint{Candidate: cfg.Candidate}); err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := r.proxy.Run(ctx); err != nil {
+			r.t.Errorf("proxy: %v", err)
+		}
+	})
+	r.t.Cleanup(func() {
+		stop()
+		running.Wait()
+		if err := r.db.Close(); err != nil {
+			r.t.Errorf("close the store: %v", err)
+		}
+	})
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// ask sends requests to the front, waits until each is compared, and flushes.
+func (r *rig) ask(times int, path string) {
+	r.t.Helper()
+	for range times {
+		resp, err := http.Get(r.front.URL + path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	for range times {
+		<-r.delivered
+	}
+	if err := r.db.Flush(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// answer is what a request to the admin listener got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request to the admin listener. Headers are given as "Name: value".
+func (r *rig) do(method, path, body string, headers ...string) answer {
+	r.t.Helper()
+	req, err := http.NewRequest(method, r.admin.URL+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// get reads a path that must exist.
+func (r *rig) get(path string, headers ...string) string {
+	r.t.Helper()
+	a := r.do(http.MethodGet, path, "", headers...)
+	if a.status != http.StatusOK {
+		r.t.Fatalf("GET %s: %d %s", path, a.status, a.body)
+	}
+	return a.body
+}
+
+// mustHold fails for each text that a page does not hold.
+func mustHold(t *testing.T, where, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			t.Errorf("%s does not say %q:\n%s", where, text, excerpt(page))
+		}
+	}
+}
+
+func excerpt(page string) string {
+	if i := strings.Index(page, "<main"); i >= 0 {
+		page = page[i:]
+	}
+	return page[:min(len(page), 3000)]
+}
+
+// shop answers with a price, and with a number that differs each time: noise.
+func shop(price string) http.HandlerFunc {
+	var mu sync.Mutex
+	served := 0
+	return func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		served++
+		n := served
+		mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Lane", "left")
+		fmt.Fprintf(w, `{"id":"a7","tags":["x","y","z","w"],"price":%s,"served":"#%06d-%p"}`, price, n, &served)
+	}
+}
