@@ -13,7 +13,7 @@ const (
 	Digest                 // over the cap: length and hash of the bytes as sent
 )
 
-// Document is one response, ready for comparing.
+// Document is one response, ready for comparing. It shares memory with the response it was made from.
 type Document struct {
 	Status   int
 	Headers  []Header // compared ones only, sorted by Name

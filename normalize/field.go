@@ -20,19 +20,21 @@ const (
 )
 
 // HeaderField names a response header; the name may be in any case.
-func HeaderField(name string) Field { return Field(appendKey([]byte("header"), strings.ToLower(name))) }
+func HeaderField(name string) Field {
+	return Field(appendKey([]byte("header"), textOf(strings.ToLower(name))))
+}
 
 // TrailerField names a trailer; the name may be in any case.
 func TrailerField(name string) Field {
-	return Field(appendKey([]byte("trailer"), strings.ToLower(name)))
+	return Field(appendKey([]byte("trailer"), textOf(strings.ToLower(name))))
 }
 
 // CookieField names a cookie as a whole. Unlike header names, cookie names keep their case.
-func CookieField(name string) Field { return Field(appendKey([]byte("cookie"), name)) }
+func CookieField(name string) Field { return Field(appendKey([]byte("cookie"), textOf(name))) }
 
 // CookieAttributeField names one attribute of a cookie.
 func CookieAttributeField(name, attribute string) Field {
-	return Field(appendKey(appendKey([]byte("cookie"), name), attribute))
+	return Field(appendKey(appendKey([]byte("cookie"), textOf(name)), textOf(attribute)))
 }
 
 // Key is the field of the member of f under a key, given as Member.Key holds it. A key that looks like an id becomes
@@ -47,13 +49,13 @@ func (f Field) Key(key string) Field {
 // Elements is the field of any element of the array at f.
 func (f Field) Elements() Field { return f + "[]" }
 
+// maxKey is how long, in bytes, a key may be and still stand in a field's name.
+const maxKey = 128
+
 // FoldsKey tells whether an object key looks like an id: a whole number, a UUID, or at least eight hex digits of one
-// case with a decimal digit among them (words like "fabaceae" are spared).
+// case with a decimal digit among them (words like "fabaceae" are spared). Keys of over 128 bytes count as ids too.
 func FoldsKey(key string) bool {
-	if len(key) == 0 || len(key) > 256 {
-		return false
-	}
-	return isInteger(key) || isUUID(key) || isHex(key, 8)
+	return isInteger(key) || isUUID(key) || isHex(key, 8) || len(key) > maxKey
 }
 
 // AppendPointerKey appends the RFC 6901 reference token of an object key, given as Member.Key holds it. What is not

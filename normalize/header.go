@@ -140,7 +140,8 @@ func headerSet(lines []string, lower bool) []string {
 func canonicalMediaType(value string) string {
 	value = trimSpace(value)
 	switch value {
-	case "application/json", "text/html", "text/plain": // what is usual is canonical already
+	case "application/json", "application/json; charset=utf-8", "text/html; charset=utf-8", "text/plain; charset=utf-8":
+		// What is usual is canonical already.
 		return value
 	}
 	media, params, err := mime.ParseMediaType(value)

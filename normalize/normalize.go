@@ -8,7 +8,6 @@ package normalize
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 type Normalizer struct {
 	cfg      Config
 	rules    []rule
+	always   *plan // when no rule asks for a route or role
 	header   headerRules
 	decoders decoders
 	parsers  sync.Pool
@@ -35,6 +35,9 @@ func New(cfg Config) (*Normalizer, error) {
 	}
 	n := &Normalizer{cfg: cfg, header: compileHeaders(cfg.Headers)}
 	n.rules, _ = compileRules(cfg.Rules)
+	if !slices.ContainsFunc(n.rules, func(r rule) bool { return r.candidate || r.route.text != "" }) {
+		n.always = n.plan("", multicast.Primary)
+	}
 	return n, nil
 }
 
@@ -45,10 +48,10 @@ func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast
 	p := n.plan(route, role)
 	d := &Document{
 		Status:   resp.Status,
-		Headers:  n.headers("header", resp.Header, &p),
-		Cookies:  n.cookies(resp.Header, &p),
-		Trailers: n.headers("trailer", resp.Trailer, &p),
-		Body:     n.body(resp, &p, reserve),
+		Headers:  n.headers("header", resp.Header, p),
+		Cookies:  n.cookies(resp.Header, p),
+		Trailers: n.headers("trailer", resp.Trailer, p),
+		Body:     n.body(resp, p, reserve),
 	}
 	if p.status {
 		d.Status = 0
@@ -56,15 +59,15 @@ func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast
 	return d
 }
 
-// Fingerprint is a canonical text of the rules and the header list: two Normalizers with the same one make the same
-// documents. Spelling, order and repetition do not matter.
+// Fingerprint is a canonical text of the rules and the header list: two Normalizers with the same one leave out the same.
+// Spelling, order and repetition do not matter.
 func (n *Normalizer) Fingerprint() string {
 	lines := make([]string, 0, len(n.rules))
 	for i := range n.rules {
 		lines = append(lines, n.rules[i].String())
 	}
 	slices.Sort(lines)
-	lines = append(slices.Compact(lines), "headers "+n.header.String(), fmt.Sprintf("decoded %d", n.cfg.MaxDecoded))
+	lines = append(slices.Compact(lines), "headers "+n.header.String())
 	return strings.Join(lines, "\n")
 }
 

@@ -47,7 +47,8 @@ func (r *Redactor) body(header http.Header, body []byte) ([]byte, int) {
 // redactJSON replaces the values that the states of a matcher name, and leaves every other byte as it is. It answers
 // false for what is no JSON.
 func redactJSON(m *matcher, data []byte, records bool) ([]byte, int, bool) {
-	p := new(parser)
+	// What would take more memory than usual JSON is searched as text.
+	p := &parser{budget: budget{reserve: func(int64) bool { return false }}}
 	if !p.parse(data, records) {
 		return nil, 0, false
 	}

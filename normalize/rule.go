@@ -50,8 +50,11 @@ type plan struct {
 	others []*rule // headers, cookies and trailers
 }
 
-func (n *Normalizer) plan(route string, role multicast.Role) plan {
-	var p plan
+func (n *Normalizer) plan(route string, role multicast.Role) *plan {
+	if n.always != nil {
+		return n.always
+	}
+	p := new(plan)
 	for i := range n.rules {
 		r := &n.rules[i]
 		if !r.holds(route, role) {

@@ -69,7 +69,7 @@ func TestNoiseRarelyChangesAShape(t *testing.T) {
 	}
 	for name, token := range kinds {
 		counts := map[Shape]int{}
-		const draws = 20_000
+		const draws = 5_000
 		for range draws {
 			counts[ShapeOfText(token())]++
 		}
