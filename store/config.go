@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 )
 
 // Config is the `store:` part of the configuration.
@@ -46,5 +47,20 @@ func (c Config) Validate() []error {
 	if c.MaxSize < 4<<20 {
 		fault("store.max_size: %d bytes is less than 4 MiB", c.MaxSize)
 	}
+	for _, err := range redactFaults(c.Redact) {
+		fault("store.%w", err)
+	}
 	return faults
+}
+
+// redactFaults are what is wrong with each of the places.
+func redactFaults(places []string) []error {
+	_, err := normalize.NewRedactor(places)
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err != nil {
+		return []error{err}
+	}
+	return nil
 }

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -42,10 +42,21 @@ func TestConfigFaults(t *testing.T) {
 	if faults := DefaultConfig().Validate(); len(faults) != 0 {
 		t.Errorf("the default: %v", faults)
 	}
-	faults := Config{MaxSize: 1}.Validate()
-	want := `[store.path: must name a file store.keep_samples: 0s is less than a minute ` +
-		`store.samples_per_field: 0 is not between 1 and 1000 store.max_size: 1 bytes is less than 4 MiB]`
-	if got := fmt.Sprint(faults); got != want {
-		t.Errorf("faults are\n%s\nwant\n%s", got, want)
+	faults := Config{MaxSize: 1, Redact: []string{"header.cookie", "body[", "nonsense.x"}}.Validate()
+	want := []string{
+		"store.path: must name a file",
+		"store.keep_samples: 0s is less than a minute",
+		"store.samples_per_field: 0 is not between 1 and 1000",
+		"store.max_size: 1 bytes is less than 4 MiB",
+		"store.redact[1]: ", // what follows is normalize's
+		"store.redact[2]: ",
+	}
+	if len(faults) != len(want) {
+		t.Fatalf("faults are %v", faults)
+	}
+	for i, fault := range faults {
+		if !strings.HasPrefix(fault.Error(), want[i]) {
+			t.Errorf("fault %d is %q, want %q", i, fault, want[i])
+		}
 	}
 }
