@@ -45,6 +45,7 @@ type stage struct {
 	upstream  [3]*upstream // by Role
 	exchanges chan *Exchange
 	log       *logBuffer
+	cancel    context.CancelFunc // ends Run
 	stop      func()
 }
 
@@ -146,6 +147,7 @@ func (s *stage) start(cfg Config, configure func(*Config)) {
 	}
 	s.addr = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
 	server, done := proxy.Server(), make(chan struct{}, 2)
 	go func() {
 		_ = server.Serve(listener)
