@@ -9,12 +9,13 @@ func Judge(t *Tallies, cfg Config) (*Verdict, []Confirmed) { return NewWatch(cfg
 
 // Watch judges the same run again and again and remembers what has not changed since. Word, reasons and confirmations
 // are those of Judge; only the interval of a difference that is not confirmed, and so decides nothing, may be that of a
-// little earlier, or −1 to 1 for some seconds when there are tens of thousands. It is not safe for concurrent use.
+// little earlier, or −1 to 1 for some seconds where there are many thousands. It is not safe for concurrent use.
 type Watch struct {
 	cfg    Config
 	bets   *mixture
 	routes map[string]*routeStanding
 	spare  int // intervals that may still be computed in this call; below 0: any number
+	first  int // the route to begin with, so that all get their turn
 }
 
 // NewWatch returns a Watch that has seen nothing.
@@ -26,21 +27,13 @@ func NewWatch(cfg Config) *Watch {
 func (w *Watch) Judge(t *Tallies) (*Verdict, []Confirmed) { return w.judge(t, refreshed) }
 
 func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
-	w.spare = spare
+	standings := w.standings(t, spare)
 	all := &scope{watch: w, row: &t.Total, whole: true}
-	var fresh []Confirmed
-	var orders int
-	fields := t.Fields
-	standings := make([]*routeStanding, len(t.Routes))
-	for i, row := range t.Routes {
-		n := 0
-		for n < len(fields) && fields[n].Route == row.Route {
-			n++
-		}
-		standings[i] = w.route(row, fields[:n], t.Total.Last)
-		orders = max(orders, standings[i].orders)
-		fresh = append(fresh, standings[i].fresh...)
-		fields = fields[n:]
+	latency := w.latency(&t.Total, t.Total.Last)
+	fresh, orders := latency.fresh, latency.orders
+	for _, s := range standings {
+		fresh = append(fresh, s.fresh...)
+		orders = max(orders, s.orders)
 	}
 	least := leastToConfirm(w.cfg.Alpha, orders+1)
 	routes := make([]*Verdict, len(standings))
@@ -48,11 +41,35 @@ func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
 		routes[i] = s.judge(least)
 		all.include(s)
 	}
-	latency := w.latency(&t.Total, t.Total.Last)
-	fresh = append(fresh, latency.fresh...)
 	v := all.verdict(latency)
 	v.Routes = routes
 	return v, fresh
+}
+
+// standings brings every route up to date. It begins where the last call had no more intervals to spare.
+func (w *Watch) standings(t *Tallies, spare int) []*routeStanding {
+	fields := make([][]*FieldTally, len(t.Routes))
+	rest := t.Fields
+	for i, row := range t.Routes {
+		n := 0
+		for n < len(rest) && rest[n].Route == row.Route {
+			n++
+		}
+		fields[i], rest = rest[:n], rest[n:]
+	}
+	w.spare = spare
+	list, first := make([]*routeStanding, len(t.Routes)), w.first
+	for k := range list {
+		i, before := (first+k)%len(list), w.spare
+		list[i] = w.route(t.Routes[i], fields[i], t.Total.Last)
+		if before != 0 && w.spare == 0 { // in the middle of this route, which is then first, or at the end of it
+			w.first = i
+			if k == 0 {
+				w.first++
+			}
+		}
+	}
+	return list
 }
 
 // routeStanding is one route as it was last judged.

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -391,6 +392,50 @@ func exact(v *Verdict) *Verdict {
 		c.Routes = append(c.Routes, exact(r))
 	}
 	return &c
+}
+
+func TestAWatchOfManyRowsFillsInIntervalsBitByBit(t *testing.T) {
+	for _, idle := range []bool{false, true} {
+		tally, watch := NewTally(nil), NewWatch(DefaultConfig())
+		for call, want := range []int{9, 6, 3, 0, 0} {
+			if !idle || call == 0 { // all rows change at every call, or none
+				for _, route := range []string{"GET /a", "GET /b", "GET /c", "GET /d"} {
+					tally.Add(compared(route, at("body.x", 1, 1), at("body.y", 1, 1), at("body.z", 1, 1)))
+				}
+			}
+			all, _ := tally.Cut()
+			v, _ := watch.judge(all, 3)
+			open := 0
+			for _, f := range v.Differences {
+				if f.ExcessBounds == [2]float64{-1, 1} {
+					open++
+				}
+			}
+			if open != want {
+				t.Errorf("idle %v, call %d: %d intervals to come, want %d", idle, call, open, want)
+			}
+		}
+	}
+}
+
+func TestAVerdictListsNoMoreThanTenThousandDifferences(t *testing.T) {
+	all := &Tallies{}
+	for i := range maxFindings + 100 {
+		if i%1000 == 0 {
+			all.Routes = append(all.Routes, &RouteTally{Route: fmt.Sprintf("GET /%03d", i/1000), Compared: 500})
+		}
+		f := &FieldTally{Route: all.Routes[i/1000].Route, Field: fmt.Sprintf("body.k%03d", i%1000)}
+		f.Tests[TestValue].Counts = Counts{CandidateOnly: int64(i % 3), Both: 1}
+		if i == maxFindings+99 {
+			f.Tests[TestValue].Confirmed = &Confirmation{Time: noon, Requests: 400, Alpha: 0.05}
+		}
+		all.Fields = append(all.Fields, f)
+	}
+	v, _ := Judge(all, DefaultConfig())
+	same(t, "listed", len(v.Differences), maxFindings)
+	same(t, "the confirmed one is first", v.Differences[0].Field, "body.k099")
+	same(t, "then by evidence", []int64{v.Differences[1].CandidateOnly, v.Differences[maxFindings-1].CandidateOnly}, []int64{2, 0})
+	same(t, "the routes list all", len(v.Routes[0].Differences)+len(v.Routes[10].Differences), 1100)
 }
 
 func TestVerdictsAreJSON(t *testing.T) {

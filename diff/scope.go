@@ -116,6 +116,9 @@ func (st *standing) latencyFinding(row *RouteTally) LatencyFinding {
 	return f
 }
 
+// maxFindings is how many differences a verdict lists; a route's own are never more than a fifth of that.
+const maxFindings = 10_000
+
 // findings are what the scope's standings show: the confirmed ones first, then by evidence.
 func (s *scope) findings() []Finding {
 	type key struct {
@@ -137,12 +140,16 @@ func (s *scope) findings() []Finding {
 		return cmp.Or(cmp.Compare(b.lnE, a.lnE), a.place-b.place)
 	})
 	s.confirmed = nil
-	list := make([]Finding, len(keys))
-	for i, k := range keys {
+	list := make([]Finding, 0, min(len(keys), maxFindings))
+	for _, k := range keys {
 		st := s.standings[k.place]
-		list[i] = st.finding
 		if k.confirmed {
 			s.confirmed = append(s.confirmed, st)
+		}
+		if len(list) < maxFindings {
+			list = append(list, st.finding)
+		} else if !k.confirmed {
+			break
 		}
 	}
 	return list

@@ -6,7 +6,7 @@ import (
 )
 
 // refreshed is how many intervals of differences that decide nothing a Watch computes in one call, at some 10 µs each.
-const refreshed = 20_000
+const refreshed = 5_000
 
 // standing is one field of one route as it was last judged.
 type standing struct {
@@ -18,6 +18,7 @@ type standing struct {
 	fresh    []Confirmed
 	orders   int
 	measured measured
+	late     bool // the interval is to be computed when there is one to spare
 
 	decides *reading // gravest confirmed test that makes the route "different"
 	over    *reading // gravest confirmed test whose interval reaches over the budget
@@ -41,7 +42,7 @@ func (w *Watch) field(st *standing, row *FieldTally, route *RouteTally, at time.
 	if row.Field == fieldTransport {
 		n = route.Compared
 	}
-	if st.row == row && st.n == n {
+	if st.row == row && st.n == n && !st.late {
 		return false
 	}
 	if st.row != row {
@@ -85,12 +86,14 @@ func (st *standing) measure(w *Watch) {
 		st.finding.ExcessBounds = [2]float64{-1, 1}
 	}
 	if r.confirmed == nil {
-		if w.spare == 0 || !now.moved(st.measured) {
+		moved := now.moved(st.measured)
+		st.late = moved && w.spare == 0
+		if !moved || st.late {
 			return
 		}
 		w.spare--
 	}
-	st.measured = now
+	st.measured, st.late = now, false
 	st.finding.ExcessBounds[0], st.finding.ExcessBounds[1] = w.bets.interval(r.counts.scores(st.n), r.alpha)
 }
 

@@ -34,7 +34,7 @@ type Verdict struct {
 	Reasons       []string       `json:"reasons"`
 	MoreNeeded    *int64         `json:"more_needed"`
 	NotJudged     []NotJudged    `json:"not_judged"`
-	Differences   []Finding      `json:"differences"` // most evidence first; all of them: callers cut
+	Differences   []Finding      `json:"differences"` // confirmed ones first, then by evidence; 10,000 at most: callers cut further
 	Latency       LatencyFinding `json:"latency"`
 	Routes        []*Verdict     `json:"-"` // one a route, sorted by name; nil within a route's own
 }
