@@ -217,8 +217,8 @@ func (d *demo) printVerdict(answer []byte) error {
 // demoConfig is the default configuration with everything in one process and in dir.
 func demoConfig(dir string, shops *shops) config {
 	cfg := defaultConfig()
-	cfg.Listen = freeAddress("127.0.0.1:8880")
-	cfg.Web.Listen = freeAddress("127.0.0.1:8881")
+	cfg.Listen = "127.0.0.1:0"
+	cfg.Web.Listen = freeAddress(cfg.Web.Listen)
 	cfg.Primary, cfg.Secondary, cfg.Candidate = shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)
 	cfg.Verdict.Alpha = demoAlpha
 	cfg.Store.Path = filepath.Join(dir, "shadowdiff.db")
