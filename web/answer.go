@@ -60,6 +60,10 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 		}
 		s.logFailure(r, err)
 		p := asProblem(err)
+		if r.Header.Get("HX-Request") == "true" { // the page stays and its script says what went wrong
+			writeProblem(w, p)
+			return
+		}
 		if err := s.render(w, r, p.Status, "problem", &problemPage{frame: s.frameFor(r, s.deps.DB.Snapshot(), p.Title), Problem: p}); err != nil {
 			s.logFailure(r, err)
 			http.Error(w, p.Detail, p.Status)

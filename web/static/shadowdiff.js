@@ -6,6 +6,8 @@
   const live = document.getElementById("live");
   root.classList.add("js");
 
+  const stale = (yes) => root.classList.toggle("stale", yes);
+
   // Times: UTC from the server, local here, the exact one on hover.
   const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23"});
   const day = new Intl.DateTimeFormat(undefined, {day: "numeric", month: "short"});
@@ -92,7 +94,31 @@
   }).observe(live);
 
   const settle = () => { localise(); draw(false); };
-  document.body.addEventListener("htmx:after:swap", settle);
+
+  // What the server refused is said above the page, which stays as it was. A fetch that works again takes it back.
+  const said = document.getElementById("said");
+  const say = (text, passing) => {
+    const note = document.createElement("p");
+    note.className = "notice";
+    note.append(text + " ");
+    const close = document.createElement("button");
+    close.textContent = "Dismiss";
+    close.addEventListener("click", () => said.replaceChildren());
+    note.append(close);
+    said.dataset.passing = passing ? "yes" : "no";
+    said.replaceChildren(note);
+  };
+  document.body.addEventListener("htmx:response:error", (e) => {
+    const ctx = e.detail.ctx;
+    let text = "The page could not be fetched again (status " + ctx.response.status + ").";
+    try { text = JSON.parse(ctx.text).detail || text; } catch { /* a proxy's page */ }
+    say(text, ctx.request.method === "GET");
+  });
+  document.body.addEventListener("htmx:after:swap", (e) => {
+    if (said.dataset.passing === "yes" && e.detail.ctx.response?.status < 400) said.replaceChildren();
+    settle();
+  });
+  document.body.addEventListener("htmx:error", () => stale(true));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(true));
 
   // What a reader has opened stays open: the server knows nothing of it.
@@ -100,8 +126,7 @@
     htmx_before_morph_attr: (el, detail) => !(detail.attrName === "open" && el.tagName === "DETAILS"),
   });
 
-  // The stream: while it is interrupted the head says how old the page is.
-  const stale = (yes) => root.classList.toggle("stale", yes);
+  // While the stream is interrupted the head says how old the page is.
   document.body.addEventListener("htmx:sse:after:connection", () => stale(false));
   document.body.addEventListener("htmx:sse:error", () => stale(true));
   document.body.addEventListener("htmx:sse:before:connection", (e) => { if (e.detail.connection.attempt > 0) stale(true); });
