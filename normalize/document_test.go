@@ -332,3 +332,19 @@ func TestFingerprint(t *testing.T) {
 		}
 	}
 }
+
+// Rules that reach every level hold at any depth that is parsed, and so do equality and redaction.
+func TestRulesAtTheBottom(t *testing.T) {
+	deep := func(x int) string {
+		return strings.Repeat(`[{"k":`, MaxDepth/2-1) + fmt.Sprintf(`{"x":%d}`, x) + strings.Repeat("}]", MaxDepth/2-1)
+	}
+	n := mustNew(t, RuleConfig{Drop: "body.**.x"}, RuleConfig{Sort: "body.**"})
+	a, b := document(n, "", deep(1)).Body, document(n, "", deep(2)).Body
+	if a.Kind != JSON || a.Ignored != 1 || !a.Root.Equal(b.Root) {
+		t.Errorf("kind %d, %d ignored: %s", a.Kind, a.Ignored, a.Note)
+	}
+	got, places := newRedactor(t, "body.**.x").Response(&multicast.Response{Body: []byte(deep(7))})
+	if places != 1 || !strings.Contains(string(got.Body), `{"x":"[redacted]"}`) {
+		t.Errorf("%d places redacted", places)
+	}
+}
