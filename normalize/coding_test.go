@@ -88,9 +88,20 @@ func TestCodingsAreUndone(t *testing.T) {
 	}
 }
 
+// mustLimit is a Normalizer with another limit on decoded bodies.
+func mustLimit(t testing.TB, limit int64) *Normalizer {
+	t.Helper()
+	n, err := New(Config{MaxDecoded: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // What cannot be undone is binary, as sent, and says why.
 func TestCodingsThatCannotBeUndone(t *testing.T) {
-	n := mustNew(t)
+	const limit = 1 << 16
+	n := mustLimit(t, limit)
 	plain := []byte(`{"a":1}`)
 	for _, tc := range []struct {
 		coding string
@@ -107,18 +118,18 @@ func TestCodingsThatCannotBeUndone(t *testing.T) {
 		{"zstd", append(encode(t, "zstd", plain), "tail"...), "not decoded: zstd: "},
 		{"compress", plain, "not decoded: compress: an unknown coding"},
 		{"gzip, gzip, gzip, gzip, gzip", plain, "not decoded: 5 content codings, at most 4 are undone"},
-		{"gzip", encode(t, "gzip", bytes.Repeat([]byte("0"), defaultMaxDecode+1)), "not decoded: gzip: it decodes to over the limit"},
-		{"zstd", encode(t, "zstd", bytes.Repeat([]byte("0"), defaultMaxDecode+1)), "not decoded: zstd: it decodes to over the limit"},
-		{"br", encode(t, "br", bytes.Repeat([]byte("0"), defaultMaxDecode+1)), "not decoded: br: it decodes to over the limit"},
-		{"deflate", encode(t, "deflate", bytes.Repeat([]byte("0"), defaultMaxDecode+1)), "not decoded: deflate: it decodes to over the limit"},
+		{"gzip", encode(t, "gzip", bytes.Repeat([]byte("0"), limit+1)), "not decoded: gzip: it decodes to over the limit"},
+		{"zstd", encode(t, "zstd", bytes.Repeat([]byte("0"), limit+1)), "not decoded: zstd: it decodes to over the limit"},
+		{"br", encode(t, "br", bytes.Repeat([]byte("0"), limit+1)), "not decoded: br: it decodes to over the limit"},
+		{"deflate", encode(t, "deflate", bytes.Repeat([]byte("0"), limit+1)), "not decoded: deflate: it decodes to over the limit"},
 	} {
 		b := n.Document("", multicast.Primary, codedResponse(tc.coding, tc.body), nil).Body
 		if b.Kind != Binary || !strings.HasPrefix(b.Note, tc.note) || !bytes.Equal(b.Bytes, tc.body) || b.Size != int64(len(tc.body)) {
 			t.Errorf("%s: kind %d, note %q", tc.coding, b.Kind, b.Note)
 		}
 	}
-	exact := encode(t, "gzip", bytes.Repeat([]byte("0"), defaultMaxDecode))
-	if b := n.Document("", multicast.Primary, codedResponse("gzip", exact), nil).Body; b.Size != defaultMaxDecode {
+	exact := encode(t, "gzip", bytes.Repeat([]byte("0"), limit))
+	if b := n.Document("", multicast.Primary, codedResponse("gzip", exact), nil).Body; b.Size != limit {
 		t.Errorf("a body of just the limit: %d, %q", b.Size, b.Note)
 	}
 	if b := n.Document("", multicast.Primary, codedResponse("gzip", encode(t, "gzip", nil)), nil).Body; b.Kind != Empty {
@@ -128,18 +139,19 @@ func TestCodingsThatCannotBeUndone(t *testing.T) {
 
 // Memory is reserved before it is taken and never beyond the limit, and a refusal leaves nothing to judge.
 func TestDecodingReserves(t *testing.T) {
-	bomb := encode(t, "gzip", make([]byte, 64<<20))
-	n := mustNew(t)
+	bomb := encode(t, "gzip", make([]byte, 4<<20))
+	const limit = 1 << 16
+	n := mustLimit(t, limit)
 	var taken int64
 	b := n.Document("", multicast.Primary, codedResponse("gzip", bomb), func(n int64) bool { taken += n; return true }).Body
-	if taken > defaultMaxDecode+1 || b.Kind != Binary {
+	if taken > limit+1 || b.Kind != Binary {
 		t.Errorf("a bomb took %d bytes", taken)
 	}
 	b = n.Document("", multicast.Primary, codedResponse("gzip", bomb), func(int64) bool { return false }).Body
 	if !b.Refused || b.Kind != Digest || b.Size != int64(len(bomb)) || b.Note == "" {
 		t.Errorf("refused: %+v", b)
 	}
-	large := codedResponse("identity", []byte("["+strings.Repeat("1,", 500_000)+"1]"))
+	large := codedResponse("identity", []byte("["+strings.Repeat("1,", 400_000)+"1]"))
 	b = n.Document("", multicast.Primary, large, func(int64) bool { return false }).Body
 	if !b.Refused || b.Kind != Digest {
 		t.Errorf("refused while parsing: kind %d", b.Kind)
