@@ -13,6 +13,9 @@ func (w *walk) arrays(l, r *normalize.Value, at int) {
 		w.elements(l, r, at).pair(0, 0) // as below, without the stack that deep nesting would need
 		return
 	}
+	if w.counting > 0 {
+		w.work -= l.Size + r.Size // classify may look at all of it
+	}
 	c := classify(l.Items, r.Items)
 	if l.Unordered || r.Unordered {
 		w.multisets(l, r, at, c)

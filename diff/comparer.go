@@ -34,9 +34,9 @@ func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 	case failed && !out.NoControl && failedLeg(control):
 		out.unknown(multicast.ReasonShadowsFailed)
 	case failed:
-		out.fail(candidate, &out.Candidate)
+		out.fail(candidate, &out.Candidate, c.limits)
 	case !out.NoControl && failedLeg(control):
-		out.fail(control, &out.Control)
+		out.fail(control, &out.Control, c.limits)
 	default:
 		c.documents(out)
 	}
@@ -56,17 +56,17 @@ func (out *Comparison) unknown(reason multicast.Reason) {
 
 // fail is an exchange of which exactly one shadow gave no answer: nothing else is judged, since the other side's noise
 // has no control.
-func (out *Comparison) fail(leg *multicast.Response, list *[]Difference) {
+func (out *Comparison) fail(leg *multicast.Response, list *[]Difference, limits Limits) {
 	text := string(leg.Outcome)
 	if leg.Detail != "" {
 		text += ": " + leg.Detail
 	}
-	f := newFound(DefaultLimits())
+	f := newFound(limits)
 	f.add(Difference{
 		Field: string(normalize.FieldTransport), Kind: KindFailed,
-		Left: excerptOfText(string(multicast.OutcomeOK), f.limits.Excerpt), Right: excerptOfText(text, f.limits.Excerpt),
+		Left: excerptOfText(string(multicast.OutcomeOK), limits.Excerpt), Right: excerptOfText(text, limits.Excerpt),
 	})
-	candidate, control := f, newFound(f.limits)
+	candidate, control := f, newFound(limits)
 	if list == &out.Control {
 		candidate, control = control, candidate
 	}

@@ -56,16 +56,23 @@ func (e *elements) try(at area, short, long int) cost {
 	return e.costOf(&e.left[i], &e.right[j])
 }
 
-// costOf counts the differences of two values that are not equal. Each pair is counted once, however many arrays are
-// nested around it: without that the work would grow exponentially with their depth.
+// worthKeeping is the size of two values together above which what was counted is remembered. Each pair of larger ones
+// is counted once, however many arrays are nested around it: without that the work would grow exponentially with their
+// depth. For small ones counting again is cheaper than remembering.
+const worthKeeping = 24
+
+// costOf counts the differences of two values that are not equal.
 func (w *walk) costOf(l, r *normalize.Value) cost {
 	w.work -= 1 + len(l.Items) + len(r.Items) + len(l.Members) + len(r.Members)
 	if w.work < 0 {
 		return cost{} // whoever asked takes back what he has counted
 	}
 	pair := [2]*normalize.Value{l, r}
-	if c, ok := w.costs[pair]; ok {
-		return c
+	keep := l.Size+r.Size > worthKeeping
+	if keep {
+		if c, ok := w.costs[pair]; ok {
+			return c
+		}
 	}
 	outer := w.cost
 	w.cost = cost{}
@@ -74,7 +81,7 @@ func (w *walk) costOf(l, r *normalize.Value) cost {
 	w.counting--
 	c := w.cost
 	w.cost = outer
-	if l.Size > 1 || r.Size > 1 {
+	if keep {
 		if w.costs == nil {
 			w.costs = map[[2]*normalize.Value]cost{}
 		}
