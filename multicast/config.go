@@ -1,6 +1,10 @@
 package multicast
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Config is how the proxy serves, samples and shadows. Its keys stand at the top level of the configuration file.
 type Config struct {
@@ -90,7 +94,7 @@ type RouteConfig struct {
 	Sample          *Share         `yaml:"sample"`
 	Shadow          *bool          `yaml:"shadow"`  // false: never; true: the method in Match may be shadowed, whatever it is
 	Methods         []string       `yaml:"methods"` // instead of the general ones
-	Timeout         *time.Duration `yaml:"timeout"`
+	Timeout         *time.Duration `yaml:"timeout"` // of both shadows, also where a role has its own
 	MaxRequestBody  *Size          `yaml:"max_request_body"`
 	MaxResponseBody *Size          `yaml:"max_response_body"`
 }
@@ -127,4 +131,32 @@ func (c *ShadowConfig) role(r Role) *RoleConfig {
 		return &c.Candidate
 	}
 	return &c.Secondary
+}
+
+func (c *ShadowConfig) concurrency(role Role) int {
+	if own := c.role(role).Concurrency; own != nil {
+		return *own
+	}
+	return c.Concurrency
+}
+
+func (c *ShadowConfig) timeout(role Role) time.Duration {
+	if own := c.role(role).Timeout; own != nil {
+		return *own
+	}
+	return c.Timeout
+}
+
+// Unfair reports whether the two shadows are treated differently, so that what differs between them may be of the
+// set-up's making.
+func (c *ShadowConfig) Unfair() bool {
+	a, b := c.Candidate, c.Secondary
+	host := func(r RoleConfig) string {
+		if r.Host != nil {
+			return *r.Host
+		}
+		return c.Host
+	}
+	return c.timeout(Candidate) != c.timeout(Secondary) || c.concurrency(Candidate) != c.concurrency(Secondary) ||
+		host(a) != host(b) || !maps.Equal(a.SetHeaders, b.SetHeaders) || !slices.Equal(a.RemoveHeaders, b.RemoveHeaders)
 }

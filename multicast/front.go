@@ -79,15 +79,23 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // left ends a visit, also one that panics because the answer broke off: then the client gets what there is of it.
 func (p *Proxy) left(v *visit, start time.Time) {
+	gone := v.clientGone()
+	if v.body != nil { // some versions of httputil.ReverseProxy leave it open; it may end the context
+		_ = v.body.Close()
+	}
 	if v.begun {
 		_ = http.NewResponseController(v.ResponseWriter).Flush()
 	}
 	if v.flight != nil {
-		v.flight.left(v.gone || v.in.Context().Err() != nil, v.status != 0)
+		v.flight.left(gone, v.status != 0)
 	}
 	if p.deps.Observe != nil {
 		p.deps.Observe(v.status, time.Since(start))
 	}
+}
+
+func (v *visit) clientGone() bool {
+	return v.gone || v.in.Context().Err() != nil && (v.body == nil || !v.body.cutShort())
 }
 
 func (p *Proxy) newFlight(r *http.Request, rt *route, now time.Time) *flight {
@@ -173,7 +181,7 @@ func (v *visit) closeUnread() {
 // failed answers for a primary that did not. The client learns no address.
 func (p *Proxy) failed(_ http.ResponseWriter, r *http.Request, err error) {
 	v := visitOf(r.Context())
-	if v.in.Context().Err() != nil || v.body != nil && v.body.gone() {
+	if v.clientGone() || v.body != nil && v.body.gone() {
 		v.gone = true
 		panic(http.ErrAbortHandler) // nobody is there to be answered
 	}

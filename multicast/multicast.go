@@ -132,7 +132,7 @@ func (p *Proxy) connect() (err error) {
 		d.free[role] = p.cfg.Shadow.concurrency(role)
 		d.ahead = max(d.ahead, int64(d.free[role]+d.queue))
 	}
-	if len(d.roles) == 2 && p.cfg.Shadow.unfair() {
+	if len(d.roles) == 2 && p.cfg.Shadow.Unfair() {
 		p.log.Warn("candidate and secondary are treated differently: no fair pair")
 	}
 	return nil
@@ -164,22 +164,4 @@ func (p *Proxy) Run(ctx context.Context) error {
 	}
 	p.upstream.CloseIdleConnections()
 	return nil
-}
-
-// Server is the listener's part of the front: HTTP/1.1 and HTTP/2 with prior knowledge, with the configured limits.
-func (p *Proxy) Server() *http.Server {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(true)
-	return &http.Server{
-		Addr:                         p.cfg.Listen,
-		Handler:                      p,
-		Protocols:                    protocols,
-		ReadHeaderTimeout:            p.cfg.Server.ReadHeaderTimeout,
-		IdleTimeout:                  p.cfg.Server.IdleTimeout,
-		MaxHeaderBytes:               int(p.cfg.Server.MaxHeader),
-		DisableGeneralOptionsHandler: true, // OPTIONS * is the primary's to answer
-		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
-	}
 }

@@ -65,11 +65,11 @@ type received struct {
 }
 
 func newUpstream(handler http.HandlerFunc) *upstream {
+	if handler == nil {
+		handler = answer(200, "hello")
+	}
 	u := &upstream{}
 	u.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if handler == nil {
-			handler = answer(200, "hello")
-		}
 		body, _ := io.ReadAll(r.Body)
 		u.mu.Lock()
 		u.asked = append(u.asked, &received{

@@ -2,10 +2,8 @@ package multicast
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 )
@@ -42,12 +40,17 @@ func shadowTransport(cfg TLSConfig, t target, timeout time.Duration, concurrency
 	if err != nil {
 		return nil, err
 	}
+	limit := concurrency // also of connections that never come up; one of HTTP/2 serves many
+	if t.h2c || t.scheme == "https" {
+		limit = 0
+	}
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
 		TLSHandshakeTimeout:    timeout,
 		TLSClientConfig:        tlsConfig,
 		IdleConnTimeout:        shadowIdle,
 		MaxIdleConnsPerHost:    concurrency,
+		MaxConnsPerHost:        limit,
 		MaxResponseHeaderBytes: int64(1 * MiB),
 		DisableCompression:     true,
 		Protocols:              t.protocols(),
@@ -63,58 +66,6 @@ func (t target) protocols() *http.Protocols {
 	p.SetHTTP1(true)
 	p.SetHTTP2(true)
 	return p
-}
-
-// newShadow readies one role; its transport's own timeouts are the longest of any route, since the deadline of each leg
-// is in its context.
-func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*shadow, error) {
-	t, err := parseTarget(address)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", role, err)
-	}
-	own := cfg.Shadow.role(role)
-	s := &shadow{role: role, target: t, host: cfg.Shadow.Host, set: make(http.Header)}
-	if own.Host != nil {
-		s.host = *own.Host
-	}
-	for _, headers := range []map[string]string{cfg.Shadow.SetHeaders, own.SetHeaders} {
-		for name, value := range headers {
-			s.set[http.CanonicalHeaderKey(name)] = []string{value}
-		}
-	}
-	s.remove = slices.Concat(cfg.Shadow.RemoveHeaders, own.RemoveHeaders)
-	s.transport, err = shadowTransport(own.TLS, t, longest, cfg.Shadow.concurrency(role))
-	if err != nil {
-		return nil, fmt.Errorf("shadow.%s.tls: %w", role, err)
-	}
-	return s, nil
-}
-
-func (c *ShadowConfig) concurrency(role Role) int {
-	if own := c.role(role).Concurrency; own != nil {
-		return *own
-	}
-	return c.Concurrency
-}
-
-func (c *ShadowConfig) timeout(role Role) time.Duration {
-	if own := c.role(role).Timeout; own != nil {
-		return *own
-	}
-	return c.Timeout
-}
-
-// unfair reports whether the two shadows are treated differently.
-func (c *ShadowConfig) unfair() bool {
-	a, b := c.Candidate, c.Secondary
-	host := func(r RoleConfig) string {
-		if r.Host != nil {
-			return *r.Host
-		}
-		return c.Host
-	}
-	return c.timeout(Candidate) != c.timeout(Secondary) || c.concurrency(Candidate) != c.concurrency(Secondary) ||
-		host(a) != host(b) || !maps.Equal(a.SetHeaders, b.SetHeaders) || !slices.Equal(a.RemoveHeaders, b.RemoveHeaders)
 }
 
 // buffers is a pool of the buffers through which bodies are copied.

@@ -30,6 +30,7 @@ type upload struct {
 
 	reading sync.Mutex // held by Read
 	closed  atomic.Bool
+	cut     atomic.Bool // closed before the upload had ended
 	size    atomic.Int64
 	state   atomic.Int32
 }
@@ -66,7 +67,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	case err == io.EOF:
 		u.copyTrailer(in.Trailer)
 		u.state.Store(uploadWhole)
-	case err != nil:
+	case err != nil && !u.closed.Load():
 		u.state.Store(uploadFault(err))
 	case size == in.ContentLength:
 		u.state.Store(uploadWhole)
@@ -132,6 +133,7 @@ func (u *upload) Close() error {
 	if u.whole() {
 		return nil
 	}
+	u.cut.Store(u.state.Load() == 0)
 	if u.visit.in.ProtoMajor != 1 {
 		return u.body.Close()
 	}
@@ -142,6 +144,9 @@ func (u *upload) Close() error {
 	_ = server.SetReadDeadline(time.Now().Add(lingering))
 	return nil
 }
+
+// cutShort reports whether Close stopped the reading, which ends the request's context though the client is there.
+func (u *upload) cutShort() bool { return u.cut.Load() }
 
 func (u *upload) whole() bool  { return u.state.Load() == uploadWhole }
 func (u *upload) gone() bool   { return u.state.Load() == uploadGone }

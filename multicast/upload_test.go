@@ -169,3 +169,26 @@ func TestSmuggling(t *testing.T) {
 		}
 	}
 }
+
+// A primary that goes away in the middle of an upload is the primary's failure. The client learns it when it has sent the rest:
+// until then net/http's transport waits for its reading goroutine.
+func TestPrimaryGoesMidUpload(t *testing.T) {
+	gone := make(chan struct{})
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, ok := readHead(r); ok {
+			_, _ = io.ReadFull(r, make([]byte, 3))
+			_ = conn.Close()
+			close(gone)
+		}
+	})
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+	w := s.dial()
+	w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\nabc")
+	<-gone
+	w.send("defghijkl")
+	if res, body := w.response("POST"); res.StatusCode != 502 || body != "bad gateway\n" {
+		t.Errorf("got %s %q", res.Status, body)
+	}
+	_ = w.Close()
+	s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonPrimaryFailed: 1}})
+}
