@@ -65,7 +65,7 @@ func (m *Metrics) ObserveShadow(role multicast.Role, _ multicast.Outcome, d time
 
 // attach adds what the proxy and the store count.
 func (m *Metrics) attach(proxy *multicast.Proxy, db *store.DB) {
-	m.registry.MustRegister(&readings{proxy: proxy, db: db})
+	m.registry.MustRegister(newReadings(proxy, db))
 }
 
 func (m *Metrics) handler() http.Handler {
@@ -76,32 +76,38 @@ func (m *Metrics) handler() http.Handler {
 type readings struct {
 	proxy *multicast.Proxy
 	db    *store.DB
+
+	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run *prometheus.Desc
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("shadowdiff_"+name, help, labels, nil)
 }
 
-var (
-	descSkipped   = describe("skipped_total", "Requests for which no shadow was asked, by reason.", "reason")
-	descDropped   = describe("dropped_total", "Sampled requests that were given up before the shadows were asked, by reason.", "reason")
-	descShadow    = describe("shadow_total", "Shadow requests sent, by how they ended.", "role", "outcome")
-	descCompared  = describe("compared_total", "Requests compared in the present run, by route and result.", "route", "result")
-	descUnknown   = describe("unknown_total", "Exchanges that could not be judged, by reason.", "reason")
-	descInFlight  = describe("in_flight", "Shadow requests under way.", "role")
-	descQueue     = describe("queue_length", "Exchanges waiting to be sent to the shadows.")
-	descCaptured  = describe("captured_bytes", "Bytes held for exchanges under way.")
-	descVerdict   = describe("verdict", "1 for the present verdict of the run, 0 for the other two.", "verdict")
-	descExcess    = describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound")
-	descConfirmed = describe("confirmed_differences", "Confirmed differences of the run.")
-	descRun       = describe("run_info", "1; the label names the present run.", "run")
-)
+// newReadings describes what is read.
+func newReadings(proxy *multicast.Proxy, db *store.DB) *readings {
+	return &readings{
+		proxy: proxy, db: db,
+		skipped:   describe("skipped_total", "Requests for which no shadow was asked, by reason.", "reason"),
+		dropped:   describe("dropped_total", "Sampled requests that were given up before the shadows were asked, by reason.", "reason"),
+		shadow:    describe("shadow_total", "Shadow requests sent, by how they ended.", "role", "outcome"),
+		compared:  describe("compared_total", "Requests compared in the present run, by route and result.", "route", "result"),
+		unknown:   describe("unknown_total", "Exchanges that could not be judged, by reason.", "reason"),
+		inFlight:  describe("in_flight", "Shadow requests under way.", "role"),
+		queue:     describe("queue_length", "Exchanges waiting to be sent to the shadows."),
+		captured:  describe("captured_bytes", "Bytes held for exchanges under way."),
+		verdict:   describe("verdict", "1 for the present verdict of the run, 0 for the other two.", "verdict"),
+		excess:    describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound"),
+		confirmed: describe("confirmed_differences", "Confirmed differences of the run."),
+		run:       describe("run_info", "1; the label names the present run.", "run"),
+	}
+}
 
 // Describe sends every description, so that names are checked when the collector is registered.
 func (c *readings) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descSkipped, descDropped, descShadow, descCompared, descUnknown, descInFlight, descQueue, descCaptured,
-		descVerdict, descExcess, descConfirmed, descRun,
+		c.skipped, c.dropped, c.shadow, c.compared, c.unknown, c.inFlight, c.queue, c.captured,
+		c.verdict, c.excess, c.confirmed, c.run,
 	} {
 		ch <- d
 	}
@@ -115,49 +121,49 @@ func (c *readings) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	collectCounts(c.proxy.Counts(), total, gauge)
+	c.collectCounts(c.proxy.Counts(), total, gauge)
 	snap := c.db.Snapshot()
 	for _, t := range snap.Tallies.Routes {
 		both, agree := t.Results.Both, t.Compared-t.Results.CandidateOnly-t.Results.ControlOnly-t.Results.Both
-		total(descCompared, agree, t.Route, string(diff.Agree))
-		total(descCompared, t.Results.CandidateOnly, t.Route, string(diff.CandidateOnly))
-		total(descCompared, t.Results.ControlOnly, t.Route, string(diff.ControlOnly))
-		total(descCompared, both, t.Route, string(diff.Both))
+		total(c.compared, agree, t.Route, string(diff.Agree))
+		total(c.compared, t.Results.CandidateOnly, t.Route, string(diff.CandidateOnly))
+		total(c.compared, t.Results.ControlOnly, t.Route, string(diff.ControlOnly))
+		total(c.compared, both, t.Route, string(diff.Both))
 	}
 	for _, word := range []diff.Word{diff.Different, diff.Equivalent, diff.Undecided} {
 		is := 0.0
 		if snap.Verdict.Word == word {
 			is = 1
 		}
-		gauge(descVerdict, is, string(word))
+		gauge(c.verdict, is, string(word))
 	}
-	gauge(descExcess, snap.Verdict.ExcessBounds[0], "lower")
-	gauge(descExcess, snap.Verdict.ExcessBounds[1], "upper")
-	gauge(descConfirmed, float64(confirmedIn(snap.Verdict)))
-	gauge(descRun, 1, snap.Run.Name)
+	gauge(c.excess, snap.Verdict.ExcessBounds[0], "lower")
+	gauge(c.excess, snap.Verdict.ExcessBounds[1], "upper")
+	gauge(c.confirmed, float64(confirmedIn(snap.Verdict)))
+	gauge(c.run, 1, snap.Run.Name)
 }
 
 // measure sends one figure with its labels.
 type measure[T int64 | float64] func(d *prometheus.Desc, v T, labels ...string)
 
-func collectCounts(counts multicast.Counts, total measure[int64], gauge measure[float64]) {
+func (c *readings) collectCounts(counts multicast.Counts, total measure[int64], gauge measure[float64]) {
 	for reason, n := range counts.Skipped {
-		total(descSkipped, n, string(reason))
+		total(c.skipped, n, string(reason))
 	}
 	for reason, n := range counts.Dropped {
-		total(descDropped, n, string(reason))
+		total(c.dropped, n, string(reason))
 	}
 	for reason, n := range counts.Unknown {
-		total(descUnknown, n, string(reason))
+		total(c.unknown, n, string(reason))
 	}
 	for role, legs := range counts.Shadow {
 		for outcome, n := range legs.Outcome {
-			total(descShadow, n, role, string(outcome))
+			total(c.shadow, n, role, string(outcome))
 		}
 	}
 	for role, n := range counts.InFlight {
-		gauge(descInFlight, float64(n), role)
+		gauge(c.inFlight, float64(n), role)
 	}
-	gauge(descQueue, float64(counts.Queue))
-	gauge(descCaptured, float64(counts.CapturedBytes))
+	gauge(c.queue, float64(counts.Queue))
+	gauge(c.captured, float64(counts.CapturedBytes))
 }

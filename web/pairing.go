@@ -10,38 +10,57 @@ import (
 // what is missing or extra has no partner, what differs inside is named by both pointers, and all else is equal and keeps
 // its order. So a page shows the pairing that was judged, not one of its own.
 func (a *aligner) pairing(n [3]*node, at [3]string) [][3]int {
-	toControl, extraControl := a.partners(n, at, control)
-	toCandidate, extraCandidate := a.partners(n, at, candidate)
-	var rows [][3]int
-	total := length(n[primary])
-	nextControl, nextCandidate := 0, 0 // extras not yet shown
-	extras := func(beforeControl, beforeCandidate int) {
-		for {
-			row := [3]int{-1, -1, -1}
-			if nextControl < len(extraControl) && extraControl[nextControl] < beforeControl {
-				row[control] = extraControl[nextControl]
-			}
-			if nextCandidate < len(extraCandidate) && extraCandidate[nextCandidate] < beforeCandidate {
-				row[candidate] = extraCandidate[nextCandidate]
-			}
-			if row[control] >= 0 && row[candidate] >= 0 && !same(n[control].item(row[control]), n[candidate].item(row[candidate])) {
-				row[candidate] = -1 // two different extras: one line each
-			}
-			if row == [3]int{-1, -1, -1} {
-				return
-			}
-			nextControl += btoi(row[control] >= 0)
-			nextCandidate += btoi(row[candidate] >= 0)
-			rows = append(rows, row)
+	var m matching
+	m.partner[control], m.extra[control] = a.partners(n, at, control)
+	m.partner[candidate], m.extra[candidate] = a.partners(n, at, candidate)
+	m.length = [3]int{length(n[primary]), length(n[control]), length(n[candidate])}
+	m.same = func(i, j int) bool { return same(n[control].item(i), n[candidate].item(j)) }
+	return m.rows()
+}
+
+// matching is how the elements of two lists are paired with those of the primary's.
+type matching struct {
+	length  [3]int
+	partner [3][]int            // [control] and [candidate]: for each of the primary's its partner, or −1
+	extra   [3][]int            // those without one, ascending
+	same    func(i, j int) bool // whether an extra of the control equals one of the candidate
+	next    [3]int              // extras that stand in a row already
+	out     [][3]int
+}
+
+// rows sets the three lists in lines, each side in its order: extras stand before the next element that has a partner.
+func (m *matching) rows() [][3]int {
+	for i := range m.length[primary] {
+		s, c := m.partner[control][i], m.partner[candidate][i]
+		m.extras(s, c)
+		m.out = append(m.out, [3]int{i, s, c})
+	}
+	m.extras(m.length[control], m.length[candidate])
+	return m.out
+}
+
+// extras adds a line for each extra before the given elements; equal ones of both sides share it.
+func (m *matching) extras(beforeControl, beforeCandidate int) {
+	for {
+		row := [3]int{-1, m.waiting(control, beforeControl), m.waiting(candidate, beforeCandidate)}
+		if row[control] >= 0 && row[candidate] >= 0 && !m.same(row[control], row[candidate]) {
+			row[candidate] = -1
 		}
+		if row == [3]int{-1, -1, -1} {
+			return
+		}
+		m.next[control] += btoi(row[control] >= 0)
+		m.next[candidate] += btoi(row[candidate] >= 0)
+		m.out = append(m.out, row)
 	}
-	for i := range total {
-		s, c := toControl[i], toCandidate[i]
-		extras(s, c) // −1 holds extras back until the next element that has a partner
-		rows = append(rows, [3]int{i, s, c})
+}
+
+// waiting is the next extra of a side, if it comes before an element; −1 holds all back.
+func (m *matching) waiting(side, before int) int {
+	if n := m.next[side]; n < len(m.extra[side]) && m.extra[side][n] < before {
+		return m.extra[side][n]
 	}
-	extras(length(n[control]), length(n[candidate]))
-	return rows
+	return -1
 }
 
 func btoi(b bool) int {

@@ -86,7 +86,6 @@ func (p placeView) Cells() [3]cell {
 type bodyView struct {
 	Lines []line
 	Note  string
-	Equal bool
 }
 
 // sample answers GET /samples/{id}.

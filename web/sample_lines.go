@@ -1,12 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -90,10 +90,15 @@ func bodyLines(sample *store.Sample) bodyView {
 		bodies[side], asked[side] = resp.Body, resp.Outcome != ""
 		if resp.Over || sample.BodyCut[role] {
 			note = "A body was too long to be kept whole; what is below is its beginning."
+		} else if bytes.Count(resp.Body, []byte("\n")) > textLinesMost {
+			note = fmt.Sprintf("Text is laid out up to line %s; the raw answers below hold the rest.", count(textLinesMost))
 		}
 	}
-	bodyDiffers := [3]bool{control: anyBody(sample.Control), candidate: anyBody(sample.Candidate)}
-	view := bodyView{Note: note, Equal: !bodyDiffers[control] && !bodyDiffers[candidate]}
+	view := bodyView{Note: note}
+	if wholeBody(sample.Control) || wholeBody(sample.Candidate) {
+		view.Lines = textLines(sample, bodies, asked)
+		return view
+	}
 	var trees [3]*node
 	for side, body := range bodies {
 		if !asked[side] || len(body) == 0 {
@@ -101,7 +106,7 @@ func bodyLines(sample *store.Sample) bodyView {
 		}
 		tree, err := parseTree(body)
 		if err != nil {
-			view.Lines = textLines(sample, bodies, asked, bodyDiffers)
+			view.Lines = textLines(sample, bodies, asked)
 			return view
 		}
 		trees[side] = tree
@@ -119,70 +124,15 @@ func bodyLines(sample *store.Sample) bodyView {
 	return view
 }
 
+// wholeBody tells whether bodies were compared as text or bytes, not as JSON: then one difference stands for all of it.
+func wholeBody(differences []diff.Difference) bool {
+	return slices.ContainsFunc(differences, func(d diff.Difference) bool {
+		return d.Field == "body" && (d.Kind == diff.KindValue || d.Kind == diff.KindLength || d.Kind == diff.KindContent)
+	})
+}
+
 func anyBody(differences []diff.Difference) bool {
 	return slices.ContainsFunc(differences, func(d diff.Difference) bool { return strings.HasPrefix(d.Field, "body") })
-}
-
-const textLinesMost = 2000
-
-// textLines sets bodies that are not all JSON side by side: line by line in order after what they begin with alike.
-func textLines(sample *store.Sample, bodies [3][]byte, asked, differs [3]bool) []line {
-	var texts [3][]string
-	most := 0
-	for side, body := range bodies {
-		if !asked[side] {
-			continue
-		}
-		if utf8.Valid(body) && !slices.Contains(body, 0) {
-			texts[side] = strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
-		} else {
-			texts[side] = binaryLines(&sample.Responses[storedRole[side]])
-		}
-		most = max(most, len(texts[side]))
-	}
-	alignEnds(&texts, most)
-	var lines []line
-	for i := range min(most, textLinesMost) {
-		var l line
-		at := func(side int) (string, bool) {
-			if i < len(texts[side]) {
-				return texts[side][i], true
-			}
-			return "", false
-		}
-		reference, has := at(primary)
-		unlike := [3]bool{}
-		for side := range texts {
-			text, ok := at(side)
-			l.Cells[side] = cellOf(text, reference, !ok, !has)
-			l.Cells[side].Role = roleWords[side]
-			unlike[side] = asked[side] && (text != reference || ok != has)
-		}
-		l.Mark = markFrom(differs[candidate] && unlike[candidate], differs[control] && unlike[control])
-		l.Same = !unlike[candidate] && !unlike[control]
-		lines = append(lines, l)
-	}
-	return foldEqual(lines)
-}
-
-// alignEnds moves what a shorter text ends with alike to the end, so that one line more at the beginning does not make
-// all that follow differ.
-func alignEnds(texts *[3][]string, most int) {
-	reference := texts[primary]
-	for side := control; side <= candidate; side++ {
-		text := texts[side]
-		if len(text) == len(reference) || len(text) == 0 || len(reference) == 0 {
-			continue
-		}
-		head := 0
-		for head < min(len(text), len(reference)) && text[head] == reference[head] {
-			head++
-		}
-		if len(text) < len(reference) && most < textLinesMost {
-			gap := make([]string, len(reference)-len(text))
-			texts[side] = slices.Concat(text[:head], gap, text[head:])
-		}
-	}
 }
 
 func binaryLines(resp *multicast.Response) []string {
