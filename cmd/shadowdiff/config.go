@@ -54,29 +54,7 @@ func (c config) Validate() []error {
 	faults = append(faults, c.Normalize.Validate()...)
 	faults = append(faults, c.Verdict.Validate()...)
 	faults = append(faults, c.Store.Validate()...)
-	faults = append(faults, validateRedaction(c.Store.Redact)...)
 	return append(faults, c.Web.Validate()...)
-}
-
-// validateRedaction finds the places that cannot be redacted before there is anything to redact.
-func validateRedaction(places []string) []error {
-	_, err := normalize.NewRedactor(places)
-	if err == nil {
-		return nil
-	}
-	var faults []error
-	for _, fault := range joined(err) {
-		faults = append(faults, fmt.Errorf("store.%w", fault))
-	}
-	return faults
-}
-
-// joined takes apart what errors.Join has put together.
-func joined(err error) []error {
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		return all.Unwrap()
-	}
-	return []error{err}
 }
 
 // flagValues are the flags that were given, by the key that they override: "web.listen" with "-admin" and its text.
