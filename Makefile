@@ -34,7 +34,7 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@tools/need.sh cc chromium
 	@go vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
-	@{ go test -json -race -shuffle=on ./... 2>&1; go -C tools test -json -shuffle=on ./testcount 2>&1; } | bin/testcount
+	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; go -C tools test -json -shuffle=on ./testcount 2>&1; } | bin/testcount
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities
