@@ -7,54 +7,6 @@ import (
 	"shadowdiff/diff"
 )
 
-// mark says whose doing a line's difference is. Each has a sign and a word of its own, so that colour is never alone.
-type mark string
-
-const (
-	unmarked      mark = ""
-	markCandidate mark = "candidate" // the candidate alone, or more gravely than the control
-	markControl   mark = "control"   // the control alone, or more gravely: noise
-	markBoth      mark = "both"
-	markFree      mark = "free" // reads differently, but a rule or equal meaning makes it no difference
-)
-
-// Word is the mark for those who do not see its sign.
-func (m mark) Word() string {
-	return map[mark]string{
-		markCandidate: "candidate differs", markControl: "control differs (noise)", markBoth: "both differ", markFree: "not a difference",
-	}[m]
-}
-
-// cell is one role's part of a line.
-type cell struct {
-	Role            string
-	Before, In, End string // In is what is unlike the primary's
-	Absent          bool
-	Differs         bool
-}
-
-// line is one aligned line of the three answers, in the order primary, control, candidate.
-type line struct {
-	Depth int
-	Key   string
-	Cells [3]cell
-	Mark  mark
-	Same  bool   // all three read the same
-	Fold  []line // equal lines, shown on request; everything else is then empty but Label
-	Label string
-}
-
-// Plain tells a line without a mark that all three have: a narrow page shows it once.
-func (l line) Plain() bool {
-	return l.Mark == unmarked && !l.Cells[primary].Absent && !l.Cells[control].Absent && !l.Cells[candidate].Absent
-}
-
-const (
-	primary   = 0 // places in line.Cells, and in the triples below
-	control   = 1
-	candidate = 2
-)
-
 // places are the pointers at which one comparison found differences, by side.
 type places struct {
 	left, right map[string]diff.Level
@@ -111,40 +63,6 @@ func (a *aligner) lines(n [3]*node, at [3]string, key string, depth int) []line 
 	return append(append([]line{head}, kids...), foot)
 }
 
-func bracket(n *node, sign string, side int) cell {
-	return cell{Role: roleWords[side], Before: sign, Absent: n == nil}
-}
-
-var roleWords = [3]string{"primary", "control", "candidate"}
-
-// mark reads from the differences, never from the text, whether a line differs and on whose side.
-func (a *aligner) mark(n [3]*node, at [3]string) mark {
-	level := func(side int) (l diff.Level) {
-		p := a.against[side]
-		if n[primary] != nil {
-			l = p.left[at[primary]]
-		}
-		if n[side] != nil {
-			l = max(l, p.right[at[side]])
-		}
-		return l
-	}
-	return markOf(level(candidate), level(control))
-}
-
-// markOf says whose doing a place is: the side that differs more gravely, as in a whole request.
-func markOf(onCandidate, onControl diff.Level) mark {
-	switch {
-	case onCandidate > onControl:
-		return markCandidate
-	case onControl > onCandidate:
-		return markControl
-	case onCandidate > 0:
-		return markBoth
-	}
-	return unmarked
-}
-
 // commonKind is the bracket that all present values share, or 0: then they are shown as scalars.
 func commonKind(n [3]*node) byte {
 	var kind byte
@@ -174,41 +92,6 @@ func (a *aligner) fillScalars(l *line, n [3]*node) {
 	if l.Mark == unmarked && !l.Same && n[primary] != nil {
 		l.Mark = markFree
 	}
-}
-
-const cellMost = 4000 // bytes of a value that a cell shows
-
-// cellOf splits a text into what it shares with the primary's at both ends and what it does not.
-func cellOf(text, reference string, absent, noReference bool) cell {
-	if absent {
-		return cell{Absent: true, Differs: !noReference}
-	}
-	if text == reference || noReference {
-		return cell{Before: cut(text), Differs: noReference}
-	}
-	before, in, end := split(cut(text), cut(reference))
-	return cell{Before: before, In: in, End: end, Differs: true}
-}
-
-func cut(s string) string {
-	if len(s) <= cellMost {
-		return s
-	}
-	return strings.ToValidUTF8(s[:cellMost], "") + "…"
-}
-
-// split takes the common beginning and end off a text, in whole characters.
-func split(text, reference string) (before, in, end string) {
-	t, r := []rune(text), []rune(reference)
-	i := 0
-	for i < len(t) && i < len(r) && t[i] == r[i] {
-		i++
-	}
-	j := 0
-	for j < len(t)-i && j < len(r)-i && t[len(t)-1-j] == r[len(r)-1-j] {
-		j++
-	}
-	return string(t[:i]), string(t[i : len(t)-j]), string(t[len(t)-j:])
 }
 
 // members walks the union of the keys, the primary's order first.
@@ -252,40 +135,17 @@ func (a *aligner) items(n [3]*node, at [3]string, depth int) []line {
 	return lines
 }
 
-// foldLabel says how much is folded, and the first names of it.
-func foldLabel(lines []line) string {
-	var names []string
-	for _, l := range lines {
-		if l.Depth == lines[0].Depth && l.Key != "" {
-			names = append(names, l.Key)
+// mark reads from the differences, never from the text, whether a line differs and on whose side.
+func (a *aligner) mark(n [3]*node, at [3]string) mark {
+	level := func(side int) (l diff.Level) {
+		p := a.against[side]
+		if n[primary] != nil {
+			l = p.left[at[primary]]
 		}
-	}
-	label := things(int64(len(lines)), "equal line")
-	if len(names) > 0 {
-		label += ": " + listed(names, 6)
-	}
-	return label
-}
-
-// foldEqual puts runs of equal lines behind one line that can be opened.
-func foldEqual(lines []line) []line {
-	const least = 3 // shorter runs are quicker read than opened
-	var out []line
-	for i := 0; i < len(lines); {
-		j := i
-		for j < len(lines) && lines[j].Same && lines[j].Fold == nil {
-			j++
+		if n[side] != nil {
+			l = max(l, p.right[at[side]])
 		}
-		switch {
-		case j-i > least:
-			out = append(out, line{Depth: lines[i].Depth, Same: true, Fold: lines[i:j], Label: foldLabel(lines[i:j])})
-		case j > i:
-			out = append(out, lines[i:j]...)
-		default:
-			j++
-			out = append(out, lines[i])
-		}
-		i = j
+		return l
 	}
-	return out
+	return markOf(level(candidate), level(control))
 }

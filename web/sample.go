@@ -1,14 +1,9 @@
 package web
 
 import (
-	"bytes"
-	"encoding/hex"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -57,29 +52,6 @@ type legView struct {
 	Cut      bool
 	Raw      string
 	Differs  mark
-}
-
-// placeView is one difference with the three values at its place.
-type placeView struct {
-	Field   string
-	Kind    diff.Kind
-	Note    string
-	Pointer string
-	Values  [3]string // "" where that side has none
-	Absent  [3]bool
-	Mark    mark
-
-	levels [3]diff.Level // of control and candidate
-}
-
-// Cells are the values as a line shows them.
-func (p placeView) Cells() [3]cell {
-	var cells [3]cell
-	for side := range cells {
-		cells[side] = cellOf(p.Values[side], p.Values[primary], p.Absent[side], p.Absent[primary])
-		cells[side].Role = roleWords[side]
-	}
-	return cells
 }
 
 // bodyView is the three bodies side by side, or why they are not.
@@ -181,96 +153,10 @@ func requestOf(req *multicast.Request) requestView {
 	return v
 }
 
-func sortedNames(h http.Header) []string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 func legViewOf(resp *multicast.Response, role string, bodyCut bool) legView {
 	return legView{
 		Role: role, Asked: resp.Outcome != "", OK: resp.Outcome == multicast.OutcomeOK, Status: resp.Status,
 		Text: http.StatusText(resp.Status), Outcome: string(resp.Outcome), Detail: resp.Detail, Duration: took(resp.Duration),
 		Size: resp.Size, Cut: bodyCut, Raw: rawOf(resp),
 	}
-}
-
-// rawOf writes an answer as it would stand on the wire, its body decoded.
-func rawOf(resp *multicast.Response) string {
-	var b strings.Builder
-	if resp.Status > 0 {
-		fmt.Fprintf(&b, "HTTP/1.1 %d %s\n", resp.Status, http.StatusText(resp.Status))
-	}
-	for _, name := range sortedNames(resp.Header) {
-		for _, value := range resp.Header[name] {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
-		}
-	}
-	b.WriteString("\n" + printable(resp.Body))
-	return b.String()
-}
-
-const (
-	printMost = 256 << 10 // bytes of a body that a page prints raw
-	dumpMost  = 1 << 10   // bytes of a binary body
-)
-
-// printable shows text as it is and anything else as a dump of its beginning.
-func printable(body []byte) string {
-	if utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 {
-		if len(body) > printMost {
-			return strings.ToValidUTF8(string(body[:printMost]), "") + fmt.Sprintf("\n… %s more", size(int64(len(body)-printMost)))
-		}
-		return string(body)
-	}
-	if len(body) > dumpMost {
-		return hex.Dump(body[:dumpMost]) + fmt.Sprintf("… %s more", size(int64(len(body)-dumpMost)))
-	}
-	return hex.Dump(body)
-}
-
-// placesViewOf joins the two comparisons: a place that both find is one line.
-func placesViewOf(sample *store.Sample) []placeView {
-	var out []placeView
-	at := map[string]int{}
-	key := func(d *diff.Difference) string {
-		if d.LeftPointer == nil && d.RightPointer != nil {
-			return d.Field + "\x00" + *d.RightPointer
-		}
-		return d.Field + "\x00" + pointerText(d.LeftPointer)
-	}
-	add := func(d *diff.Difference, side int) {
-		i, known := at[key(d)]
-		if !known || (d.LeftPointer == nil && out[i].Values[side] != "") {
-			i = len(out)
-			at[key(d)] = i
-			left := string(d.Left)
-			out = append(out, placeView{
-				Field: d.Field, Kind: d.Kind, Note: d.Note, Pointer: pointerText(d.LeftPointer),
-				Values: [3]string{left, left, left}, Absent: [3]bool{left == "", left == "", left == ""},
-			})
-		}
-		out[i].levels[side] = d.Kind.Level()
-		out[i].Mark = markOf(out[i].levels[candidate], out[i].levels[control])
-		out[i].Values[side], out[i].Absent[side] = string(d.Right), d.Right == ""
-	}
-	for i := range sample.Candidate {
-		add(&sample.Candidate[i], candidate)
-	}
-	for i := range sample.Control {
-		add(&sample.Control[i], control)
-	}
-	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}
-	slices.SortStableFunc(out, func(a, b placeView) int { return order[a.Mark] - order[b.Mark] })
-	return out
-}
-
-func pointerText(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

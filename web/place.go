@@ -1,0 +1,74 @@
+package web
+
+import (
+	"slices"
+
+	"shadowdiff/diff"
+	"shadowdiff/store"
+)
+
+// placeView is one difference with the three values at its place.
+type placeView struct {
+	Field   string
+	Kind    diff.Kind
+	Note    string
+	Pointer string
+	Values  [3]string // "" where that side has none
+	Absent  [3]bool
+	Mark    mark
+
+	levels [3]diff.Level // of control and candidate
+}
+
+// Cells are the values as a line shows them.
+func (p placeView) Cells() [3]cell {
+	var cells [3]cell
+	for side := range cells {
+		cells[side] = cellOf(p.Values[side], p.Values[primary], p.Absent[side], p.Absent[primary])
+		cells[side].Role = roleWords[side]
+	}
+	return cells
+}
+
+// placesViewOf joins the two comparisons: a place that both find is one line.
+func placesViewOf(sample *store.Sample) []placeView {
+	var out []placeView
+	at := map[string]int{}
+	key := func(d *diff.Difference) string {
+		if d.LeftPointer == nil && d.RightPointer != nil {
+			return d.Field + "\x00" + *d.RightPointer
+		}
+		return d.Field + "\x00" + pointerText(d.LeftPointer)
+	}
+	add := func(d *diff.Difference, side int) {
+		i, known := at[key(d)]
+		if !known || (d.LeftPointer == nil && out[i].Values[side] != "") {
+			i = len(out)
+			at[key(d)] = i
+			left := string(d.Left)
+			out = append(out, placeView{
+				Field: d.Field, Kind: d.Kind, Note: d.Note, Pointer: pointerText(d.LeftPointer),
+				Values: [3]string{left, left, left}, Absent: [3]bool{left == "", left == "", left == ""},
+			})
+		}
+		out[i].levels[side] = d.Kind.Level()
+		out[i].Mark = markOf(out[i].levels[candidate], out[i].levels[control])
+		out[i].Values[side], out[i].Absent[side] = string(d.Right), d.Right == ""
+	}
+	for i := range sample.Candidate {
+		add(&sample.Candidate[i], candidate)
+	}
+	for i := range sample.Control {
+		add(&sample.Control[i], control)
+	}
+	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}
+	slices.SortStableFunc(out, func(a, b placeView) int { return order[a.Mark] - order[b.Mark] })
+	return out
+}
+
+func pointerText(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
