@@ -212,6 +212,19 @@ func TestFieldsShareAnExchange(t *testing.T) {
 	}
 }
 
+// A field that only drifts, as a body's size does, has samples too.
+func TestDriftHasSamples(t *testing.T) {
+	db := openStore(t, testConfig(t), Deps{})
+	run := startRun(t, db, candidateV1)
+	db.Record(run.ID, compared("GET /a", noon, diff.FieldComparison{Field: "size", Drift: 1}))
+	flush(t, db)
+	ids := db.Snapshot().SampleIDs("GET /a", "size")
+	items, _, err := db.Samples(context.Background(), Filter{Field: "size"})
+	if err != nil || len(ids) != 1 || len(items) != 1 || items[0].ID != ids[0] {
+		t.Errorf("samples %v, listed %d, %v", ids, len(items), err)
+	}
+}
+
 // Copies that wait for the writer are bounded; what is lost is counted, and the counts themselves are not touched.
 func TestPendingSamplesAreBounded(t *testing.T) {
 	cfg := testConfig(t)

@@ -133,7 +133,7 @@ func (s *shelf) wanted(route string, c *diff.Comparison) bool {
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		if level := max(f.Candidate, f.Control); level > 0 {
+		if level := max(f.Candidate, f.Control); level > 0 || f.Drift != 0 { // a body's size has no level
 			s.want(r, place{f.Field, level}, s.differing, score(f, level, len(c.Fields)), c.Time)
 		}
 	}

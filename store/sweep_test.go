@@ -60,7 +60,7 @@ func TestTheFileStaysUnderItsSize(t *testing.T) {
 	db := openStore(t, cfg, Deps{})
 	run := startRun(t, db, candidateV1)
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 100 {
+	for i := range 60 {
 		c := compared("GET /image", noon.Add(time.Duration(i)*time.Minute), field(fmt.Sprintf("header.x-%d", i), 1, 0))
 		body := make([]byte, 100<<10)
 		for j := range body {
@@ -87,10 +87,10 @@ func TestTheFileStaysUnderItsSize(t *testing.T) {
 	if err != nil || len(items) < 20 || len(items) > 45 {
 		t.Fatalf("%d samples are left, %v", len(items), err)
 	}
-	if newest, oldest := items[0].Fields[0], items[len(items)-1].Fields[0]; newest != "header.x-99" || oldest != fmt.Sprintf("header.x-%d", 100-len(items)) {
+	if newest, oldest := items[0].Fields[0], items[len(items)-1].Fields[0]; newest != "header.x-59" || oldest != fmt.Sprintf("header.x-%d", 60-len(items)) {
 		t.Errorf("left are %s down to %s of %d", newest, oldest, len(items))
 	}
-	if db.Snapshot().Tallies.Total.Compared != 100 {
+	if db.Snapshot().Tallies.Total.Compared != 60 {
 		t.Error("the counts gave way too")
 	}
 }

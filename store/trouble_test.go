@@ -69,17 +69,17 @@ func trouble(t *testing.T, want string, begin, end func(*DB)) {
 			db.Record(run.ID, compared("GET /a", at, field("body.x", 1, 1), field(fmt.Sprintf("body.f%d", i), 1, 0)))
 		}
 	}
-	record(0, 100)
+	record(0, 40)
 	flush(t, db)
 
 	begin(db)
 	for i := range 3 {
-		record(100+100*i, 100)
+		record(40+40*i, 40)
 		if err := db.Flush(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("flushed with %v, want %q", err, want)
 		}
 	}
-	if s := db.Snapshot(); s.Tallies.Total.Compared != 400 || s.Verdict.Compared != 400 {
+	if s := db.Snapshot(); s.Tallies.Total.Compared != 160 || s.Verdict.Compared != 160 {
 		t.Errorf("in memory %d compared, %d judged", s.Tallies.Total.Compared, s.Verdict.Compared)
 	}
 	if h := db.Health(); h.Failures != 3 || !strings.Contains(h.Err, want) {
@@ -101,7 +101,7 @@ func trouble(t *testing.T, want string, begin, end func(*DB)) {
 
 	db = openStore(t, cfg, Deps{})
 	startRun(t, db, candidateV1)
-	if s := db.Snapshot(); s.Tallies.Total.Compared != 400 || len(s.Tallies.Fields) != 401 {
+	if s := db.Snapshot(); s.Tallies.Total.Compared != 160 || len(s.Tallies.Fields) != 161 {
 		t.Errorf("on the disk %d compared, %d fields", s.Tallies.Total.Compared, len(s.Tallies.Fields))
 	}
 	var inSeries int64
@@ -109,10 +109,10 @@ func trouble(t *testing.T, want string, begin, end func(*DB)) {
 	for _, p := range points {
 		inSeries += p.Compared
 	}
-	if err != nil || inSeries != 400 {
+	if err != nil || inSeries != 160 {
 		t.Errorf("in the series %d, %v", inSeries, err)
 	}
-	if items, _, err := db.Samples(context.Background(), Filter{Field: "body.f399"}); err != nil || len(items) != 1 {
+	if items, _, err := db.Samples(context.Background(), Filter{Field: "body.f159"}); err != nil || len(items) != 1 {
 		t.Errorf("a sample of the troubled time: %v, %v", items, err)
 	}
 }
