@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 )
 
@@ -20,34 +21,35 @@ type part struct {
 
 // parts are the service's parts. They are stopped one by one, so each has a context of its own.
 type parts struct {
-	all   []*part
-	ended chan struct{} // told when any of them ends
+	log *slog.Logger
+	all []*part
 }
 
-// start runs a part in a goroutine that stop waits for. The part keeps the values of ctx and not its end.
-func (ps *parts) start(ctx context.Context, name string, run func(context.Context) error) {
-	if ps.ended == nil {
-		ps.ended = make(chan struct{}, 16)
-	}
+// start runs a part in a goroutine that stop waits for. The part keeps the values of ctx and not its end. A part that
+// fails, by an error or by a panic, is logged and takes no other part with it.
+func (ps *parts) start(ctx context.Context, name string, run func(context.Context) error) *part {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &part{name: name, cancel: cancel, done: make(chan struct{})}
 	ps.all = append(ps.all, p)
 	go func() {
-		err := run(ctx)
+		defer close(p.done)
+		err := contained(ctx, run)
 		if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
 			p.err = fmt.Errorf("%s: %w", name, err)
+			ps.log.Error("a part has failed", "part", name, "err", err)
 		}
-		close(p.done)
-		ps.ended <- struct{}{}
 	}()
+	return p
 }
 
-// wait returns when ctx ends, or as soon as a part does.
-func (ps *parts) wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-ps.ended:
-	}
+// contained runs a part and makes a panic of it an error.
+func contained(ctx context.Context, run func(context.Context) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return run(ctx)
 }
 
 // stop ends one part, waits for it and returns why it had failed, if it had.

@@ -215,17 +215,17 @@ type equivalence struct {
 	Compared    int64
 	Verdict     string
 	Differences []struct {
-		Field         string
-		CandidateOnly int64 `json:"candidate_only"`
+		Field     string
+		Confirmed bool
 	}
 }
 
-// candidateOnly adds up the requests in which the candidate alone differs in a field, over all routes.
-func (e equivalence) candidateOnly(field string) (n int64) {
+// confirmed reports whether a difference in this field is, on any route.
+func (e equivalence) confirmed(field string) bool {
 	for _, d := range e.Differences {
-		if d.Field == field {
-			n += d.CandidateOnly
+		if d.Field == field && d.Confirmed {
+			return true
 		}
 	}
-	return n
+	return false
 }

@@ -119,17 +119,21 @@ func (s *service) close() error {
 	return errors.Join(errs...)
 }
 
-// Run serves until ctx ends or a part fails. Then the parts end in the order of the road, each when nothing more can
+// Run serves until ctx ends or the clients' listener fails; a failure of what stands beside the clients, the pages or the
+// store, is logged and the clients are served on. Then the parts end in the order of the road, each when nothing more can
 // come from the one before it: clients are drained (server.drain at most), the shadows finish or are cancelled, the
 // pages close, and the store writes what it still holds. Nothing that was counted is lost.
 func (s *service) Run(ctx context.Context) error {
-	var parts parts
+	parts := parts{log: s.log}
 	parts.start(ctx, "store", s.db.Run)
 	parts.start(ctx, "pages", s.servePages)
 	parts.start(ctx, "proxy", s.proxy.Run)
-	parts.start(ctx, "clients", s.serveClients)
+	clients := parts.start(ctx, "clients", s.serveClients)
 	s.announce()
-	parts.wait(ctx)
+	select {
+	case <-ctx.Done():
+	case <-clients.done:
+	}
 	s.log.Info("stopping", "drain", s.cfg.Server.Drain.String())
 	err := errors.Join(parts.stop("clients"), parts.stop("proxy"), parts.stop("pages"), parts.stop("store"), s.close())
 	s.log.Info("stopped")
