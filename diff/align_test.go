@@ -70,7 +70,7 @@ func TestFingerprintsFindTheSameBlocks(t *testing.T) {
 }
 
 func TestAlignmentOfLongArrays(t *testing.T) {
-	const n = 100_000
+	const n = 20_000
 	count := func(f func(i int) int32) []int32 {
 		s := make([]int32, n)
 		for i := range s {
@@ -98,7 +98,7 @@ func TestAlignmentOfLongArrays(t *testing.T) {
 		{"every second one kept", count(func(i int) int32 { return int32(i) }), count(func(i int) int32 { return int32(i + i%2*n) }), n / 2, false},
 		{"all alike", make([]int32, n), make([]int32, n-7), 1, false},
 		{"one bit of many flipped", bits, flipped, 2, false},
-		{"random bits", bits, random(2, 7), -1, true},
+		{"random bits", bits, random(2, 7), -1, false},
 		{"random digits", random(10, 3), random(10, 9), -1, false},
 		{"runs of two lengths", count(func(i int) int32 { return int32(i % 3 / 2) }), count(func(i int) int32 { return int32(i % 5 / 4) }), -1, true},
 	} {

@@ -341,7 +341,7 @@ func swept(v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for key, value := range v {
-			if value = swept(value); value != (any)(gone{}) {
+			if value = swept(value); value != any(gone{}) {
 				out[key] = value
 			}
 		}
@@ -349,7 +349,7 @@ func swept(v any) any {
 	case []any:
 		out := []any{}
 		for _, value := range v {
-			if value = swept(value); value != (any)(gone{}) {
+			if value = swept(value); value != any(gone{}) {
 				out = append(out, value)
 			}
 		}
