@@ -222,3 +222,16 @@ func textOf(lines []line, side int) string {
 	}
 	return b.String()
 }
+
+// An error page against JSON: the candidate's doing, and nothing is claimed of the places that it does not have.
+func TestErrorPageAgainstNoise(t *testing.T) {
+	sample := compared(t, `{"at":"a"}`, `{"at":"b"}`, "internal error")
+	if got, want := drawing(bodyLines(sample).Lines), "C {\"at\":\"a\"} | {\"at\":\"[b]\"} | [internal error]\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, p := range placesViewOf(sample) {
+		if p.Field == "body.at" && (!p.Absent[candidate] || p.Absent[control] || p.Mark != markControl) {
+			t.Errorf("%+v", p)
+		}
+	}
+}

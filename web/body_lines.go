@@ -131,8 +131,14 @@ func wholeBody(differences []diff.Difference) bool {
 	})
 }
 
-func anyBody(differences []diff.Difference) bool {
-	return slices.ContainsFunc(differences, func(d diff.Difference) bool { return strings.HasPrefix(d.Field, "body") })
+// bodyLevel is the gravest level at which bodies differ.
+func bodyLevel(differences []diff.Difference) (level diff.Level) {
+	for _, d := range differences {
+		if strings.HasPrefix(d.Field, "body") {
+			level = max(level, d.Kind.Level())
+		}
+	}
+	return level
 }
 
 func binaryLines(resp *multicast.Response) []string {

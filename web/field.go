@@ -104,7 +104,7 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 			if f.Field == t.Field {
 				view := findingOf(f, v.Budget, 0)
 				page.Finding = &view
-				if f.Kind <= diff.TestPresence {
+				if f.Kind > diff.TestValue && f.Kind <= diff.TestPresence {
 					page.At, page.Square = testMeaning(f.Kind), squareOf(f.Compared, t.Tests[f.Kind].Counts)
 				}
 				break

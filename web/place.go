@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 
 	"shadowdiff/diff"
 	"shadowdiff/store"
@@ -61,6 +62,8 @@ func placesViewOf(sample *store.Sample) []placeView {
 	for i := range sample.Control {
 		add(&sample.Control[i], control)
 	}
+	hideBelow(out, candidate, sample.Candidate)
+	hideBelow(out, control, sample.Control)
 	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}
 	slices.SortStableFunc(out, func(a, b placeView) int { return order[a.Mark] - order[b.Mark] })
 	return out
@@ -71,4 +74,20 @@ func pointerText(p *string) string {
 		return ""
 	}
 	return *p
+}
+
+// hideBelow takes away what a side is not known to have: where a container differs as a whole, nothing is said of the
+// places in it.
+func hideBelow(found []placeView, side int, differences []diff.Difference) {
+	for i := range found {
+		p := &found[i]
+		if p.levels[side] > 0 || !strings.HasPrefix(p.Pointer, "/") {
+			continue
+		}
+		for _, d := range differences {
+			if d.LeftPointer != nil && strings.HasPrefix(p.Pointer, *d.LeftPointer+"/") {
+				p.Values[side], p.Absent[side] = "", true
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"shadowdiff/diff"
 	"shadowdiff/store"
 )
 
@@ -24,7 +25,7 @@ func textLines(sample *store.Sample, bodies [3][]byte, asked [3]bool) []line {
 			texts[side] = binaryLines(&sample.Responses[storedRole[side]])
 		}
 	}
-	differs := [3]bool{control: anyBody(sample.Control), candidate: anyBody(sample.Candidate)}
+	differs := [3]diff.Level{control: bodyLevel(sample.Control), candidate: bodyLevel(sample.Candidate)}
 	var m matching
 	for side := range texts {
 		m.length[side] = len(texts[side])
@@ -49,18 +50,21 @@ func splitLines(text string) []string {
 }
 
 // textLine marks what is unlike the primary's, on the sides whose body differs at all.
-func textLine(row [3]int, texts [3][]string, asked, differs [3]bool) line {
+func textLine(row [3]int, texts [3][]string, asked [3]bool, differs [3]diff.Level) line {
 	var l line
-	var unlike [3]bool
+	var unlike bool
 	reference, has := at(texts[primary], row[primary])
 	for side := range texts {
 		text, ok := at(texts[side], row[side])
 		l.Cells[side] = cellOf(text, reference, !ok, !has)
 		l.Cells[side].Role = roleWords[side]
-		unlike[side] = asked[side] && (text != reference || ok != has)
+		if asked[side] && (text != reference || ok != has) {
+			unlike = true
+		} else {
+			differs[side] = 0
+		}
 	}
-	l.Mark = markFrom(differs[candidate] && unlike[candidate], differs[control] && unlike[control])
-	l.Same = !unlike[candidate] && !unlike[control]
+	l.Mark, l.Same = markOf(differs[candidate], differs[control]), !unlike
 	return l
 }
 
