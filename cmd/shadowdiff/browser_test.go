@@ -144,8 +144,9 @@ func (b *browser) complaints() []string {
 	return b.problems
 }
 
-// openDashboard runs the whole service before three shops, on ports of their own; the traffic waits for its start.
-func openDashboard(t *testing.T) (svc *service, traffic func()) {
+// openDashboard runs the whole service before three shops, on ports of their own. The traffic waits for its start; end
+// ends all of it.
+func openDashboard(t *testing.T) (svc *service, traffic, end func()) {
 	t.Helper()
 	shops, err := openShops(fixtures.Faults())
 	if err != nil {
@@ -165,13 +166,14 @@ func openDashboard(t *testing.T) (svc *service, traffic func()) {
 			t.Errorf("the service: %v", err)
 		}
 	})
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		disperse()
 		crowd.Wait()
 		stop()
 		running.Wait()
 	})
-	return svc, func() {
+	t.Cleanup(end)
+	traffic = func() {
 		crowd.Go(func() {
 			visitors := fixtures.Traffic{URL: svc.ProxyURL(), Clients: 4, Rate: 150, Seed: 3, Server: shopName(multicast.Primary)}
 			if err := visitors.Run(crowded); err != nil {
@@ -179,6 +181,7 @@ func openDashboard(t *testing.T) (svc *service, traffic func()) {
 			}
 		})
 	}
+	return svc, traffic, end
 }
 
 // readCounts reads the counters as a script would.
@@ -226,7 +229,7 @@ func sentShadows(c multicast.Counts) int64 {
 // The dashboard in a real browser, with traffic flowing: from nothing to a verdict without reloading, from a confirmed
 // difference to its field and to a sample with both values, and the switch that stops all shadows.
 func TestDashboardInABrowser(t *testing.T) {
-	svc, traffic := openDashboard(t)
+	svc, traffic, end := openDashboard(t)
 	b := openBrowser(t)
 	b.do("open the overview", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(svc.AdminURL()+"/"))
 	if got := b.text("h1"); got != "Nothing has been compared yet." {
@@ -251,6 +254,10 @@ func TestDashboardInABrowser(t *testing.T) {
 	if found := b.complaints(); len(found) > 0 {
 		t.Errorf("the console complains:\n%s", strings.Join(found, "\n"))
 	}
+
+	end()
+	b.await("the page says that it is interrupted, and how old it is",
+		`getComputedStyle(document.querySelector("#asof"), "::before").content.includes("interrupted") && document.querySelector("#asof").innerText.includes("as of")`)
 }
 
 // stayAsTheyWere: while the page updates itself, what was opened, focused and scrolled to stays so.
@@ -260,12 +267,13 @@ func stayAsTheyWere(b *browser) {
 		document.querySelector("#why").open = true;
 		document.querySelector("#switch").focus({preventScroll: true});
 		scrollTo(0, 120);
-		window.updates = 0;
+		window.updates = window.events = 0;
 		document.body.addEventListener("htmx:after:swap", () => window.updates++);
+		document.body.addEventListener("snapshot", () => window.events++);
 		return true;
 	})()`)
 	before := b.text("#asof")
-	b.await("the page has updated itself three times", `window.updates >= 3`)
+	b.await("the page has updated itself on three events", `window.updates >= 3 && window.events >= 3`)
 	state := eval[string](b, `[document.querySelector("#why").open, document.activeElement.id, scrollY].join(" ")`)
 	if state != "true switch 120" {
 		b.t.Errorf("after updates: %q, want open, the switch in focus and scrolled to 120", state)

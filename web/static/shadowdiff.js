@@ -134,7 +134,13 @@
   addEventListener("pageshow", (e) => { if (e.persisted) htmx.trigger(live, "refresh"); });
 
   // Nothing flushes while shadowing is paused, but requests are still skipped and counted.
-  setInterval(() => { if (!document.hidden) htmx.trigger(live, "refresh"); }, 10000);
+  // A stream that never began, or ended for good, is begun again here; htmx retries only one that broke.
+  const stream = document.getElementById("stream");
+  setInterval(() => {
+    if (document.hidden) return;
+    htmx.trigger(live, "refresh");
+    if (!stream._htmx?.sse) htmx.process(stream, true);
+  }, 10000);
 
   // Escape closes what floats.
   addEventListener("keydown", (e) => {
