@@ -1,6 +1,10 @@
 package diff
 
-import "time"
+import (
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
 
 // listed is how many differences a verdict's reasons name before they are only counted.
 const listed = 3
@@ -36,7 +40,7 @@ func (s *scope) faults(v *Verdict) (reasons []string) {
 		}
 	}
 	if beyond > 0 {
-		reasons = append(reasons, thousands(int64(beyond))+" more confirmed differences decide it as well")
+		reasons = append(reasons, humanize.Comma(int64(beyond))+" more confirmed differences decide it as well")
 	}
 	// A route is one hypothesis among many, the run as a whole is not.
 	alpha := s.watch.cfg.Alpha
@@ -74,10 +78,10 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 		say(s.byThemselves())
 	}
 	if lost := row.Unknown["oversize"] + row.Unknown["panic"]; float64(lost) > cfg.budget()*float64(row.Compared+v.Unknown) {
-		say(thousands(lost) + " exchanges could not be judged (oversize, panic), more than " + s.budget() + " allows")
+		say(humanize.Comma(lost) + " exchanges could not be judged (oversize, panic), more than " + s.budget() + " allows")
 	}
 	if row.Compared < cfg.MinCompared {
-		say(thousands(cfg.MinCompared) + " requests are to be compared, so far it is " + thousands(row.Compared))
+		say(humanize.Comma(cfg.MinCompared) + " requests are to be compared, so far it is " + humanize.Comma(row.Compared))
 	}
 	if lasted := row.Last.Sub(row.First); lasted < cfg.MinDuration {
 		say("traffic is to be watched for " + cfg.MinDuration.String() + ", so far it is " + lasted.Truncate(time.Second).String())

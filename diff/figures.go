@@ -4,16 +4,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-)
 
-// thousands writes 12840 as "12,840".
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+	"github.com/dustin/go-humanize"
+)
 
 // about writes a number with its two leading digits: "about 16,000".
 func about(n int64) string {
@@ -21,7 +14,7 @@ func about(n int64) string {
 	for n/unit >= 100 {
 		unit *= 10
 	}
-	return "about " + thousands((n+unit/2)/unit*unit)
+	return "about " + humanize.Comma((n+unit/2)/unit*unit)
 }
 
 // percent writes a share with two digits that count, towards 0 and towards 1: "0.15 %", "50 %", "99.98 %".

@@ -3,11 +3,13 @@ package diff
 import (
 	"math"
 	"testing"
+
+	"github.com/dustin/go-humanize"
 )
 
 func TestFiguresReadAsPeopleWriteThem(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 12840: "12,840", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
-		same(t, "thousands", thousands(n), want)
+		same(t, "thousands", humanize.Comma(n), want)
 	}
 	for n, want := range map[int64]string{7: "about 7", 99: "about 99", 104: "about 100", 15_640: "about 16,000", 996_000: "about 1,000,000"} {
 		same(t, "about", about(n), want)

@@ -67,8 +67,15 @@ func TestIntervalNarrowsWithEveryAgreement(t *testing.T) {
 
 func TestIntervalAtTheEdges(t *testing.T) {
 	for _, n := range [][3]int64{
-		{0, 0, 0}, {math.MaxInt64, 0, 0}, {0, math.MaxInt64, 0}, {0, 0, math.MaxInt64}, {-1, -1, -1},
-		{math.MaxInt64, math.MaxInt64, math.MaxInt64}, {1_000_000_000, 1, 0}, {1, 0, 1_000_000_000}, {100_000, 0, 1},
+		{0, 0, 0},
+		{math.MaxInt64, 0, 0},
+		{0, math.MaxInt64, 0},
+		{0, 0, math.MaxInt64},
+		{-1, -1, -1},
+		{math.MaxInt64, math.MaxInt64, math.MaxInt64},
+		{1_000_000_000, 1, 0},
+		{1, 0, 1_000_000_000},
+		{100_000, 0, 1},
 	} {
 		for _, alpha := range []float64{0.5, 0.05, 1e-12, 1e-300} {
 			lower, upper := Interval(n[0], n[1], n[2], alpha)

@@ -3,6 +3,8 @@ package diff
 import (
 	"fmt"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // budget names the budget as the configuration does.
@@ -17,17 +19,17 @@ func (s *scope) fault(st *standing) string {
 	switch {
 	case r.test == TestExtent:
 		return said + fmt.Sprintf("differs on both sides, in more places on the candidate's %s times and on the control's %s times",
-			thousands(r.counts.CandidateOnly), thousands(r.counts.ControlOnly))
+			humanize.Comma(r.counts.CandidateOnly), humanize.Comma(r.counts.ControlOnly))
 	case r.test == TestDrift:
 		return said + fmt.Sprintf("has drifted: the candidate's is greater than the control's %s times and less %s times",
-			thousands(r.counts.CandidateOnly), thousands(r.counts.ControlOnly))
+			humanize.Comma(r.counts.CandidateOnly), humanize.Comma(r.counts.ControlOnly))
 	}
 	verb := [...]string{TestValue: "differs", TestFormat: "has another format", TestType: "has another type", TestPresence: "is missing or extra"}[r.test]
 	if st.row.Field == fieldTransport {
 		verb = "failed"
 	}
 	said += fmt.Sprintf("%s on the candidate's side alone in %s of %s requests, on the control's alone in %s",
-		verb, thousands(r.counts.CandidateOnly), thousands(st.n), thousands(r.counts.ControlOnly))
+		verb, humanize.Comma(r.counts.CandidateOnly), humanize.Comma(st.n), humanize.Comma(r.counts.ControlOnly))
 	budget := s.watch.cfg.budget()
 	switch {
 	case st.row.Field == fieldTransport, st.row.Field == fieldStatus:
@@ -58,14 +60,14 @@ func (s *scope) uncontrolled() string {
 	if s.row.NoControl == s.row.Compared {
 		return "there is no secondary: noise counts against the candidate, and " + why
 	}
-	return thousands(s.row.NoControl) + " of " + thousands(s.row.Compared) + " requests were compared without a secondary, and " + why
+	return humanize.Comma(s.row.NoControl) + " of " + humanize.Comma(s.row.Compared) + " requests were compared without a secondary, and " + why
 }
 
 // byThemselves names routes that are different though the run as a whole is not.
 func (s *scope) byThemselves() string {
 	names, rest := s.different, ""
 	if beyond := len(names) - listed; beyond > 0 {
-		names, rest = names[:listed], fmt.Sprintf(" and %s more", thousands(int64(beyond)))
+		names, rest = names[:listed], fmt.Sprintf(" and %s more", humanize.Comma(int64(beyond)))
 	}
 	return "different by themselves: " + strings.Join(names, ", ") + rest
 }
@@ -96,7 +98,7 @@ func (s *scope) proof(v *Verdict) []string {
 	case within == 1:
 		reasons = append(reasons, "1 confirmed difference is within it too")
 	case within > 1:
-		reasons = append(reasons, thousands(int64(within))+" confirmed differences are each within it too")
+		reasons = append(reasons, humanize.Comma(int64(within))+" confirmed differences are each within it too")
 	}
 	return reasons
 }

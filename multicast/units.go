@@ -69,9 +69,17 @@ var sizeUnits = [...]struct {
 	suffix string
 	bytes  Size
 }{
-	{"TiB", TiB}, {"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB},
-	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3},
-	{"B", 1}, {"", 1},
+	{"TiB", TiB},
+	{"GiB", GiB},
+	{"MiB", MiB},
+	{"KiB", KiB},
+	{"TB", 1e12},
+	{"GB", 1e9},
+	{"MB", 1e6},
+	{"KB", 1e3},
+	{"kB", 1e3},
+	{"B", 1},
+	{"", 1},
 }
 
 // String is the size in the largest binary unit that divides it.

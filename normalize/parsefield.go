@@ -103,7 +103,7 @@ func (p *fieldParser) badRoot(root string) error {
 	case root == "":
 		return p.fail(0, "a field begins with %s", roots)
 	}
-	if near := nearest(root, []string{"body", "header", "cookie", "trailer", "status", "transport", "latency", "query"}); near != "" {
+	if near := Nearest(root, []string{"body", "header", "cookie", "trailer", "status", "transport", "latency", "query"}); near != "" {
 		return p.fail(0, "a field does not begin with %q: did you mean %s?", root, near)
 	}
 	return p.fail(0, "a field begins with %s: for a place in the body write body.%s", roots, p.text)

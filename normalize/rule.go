@@ -182,7 +182,7 @@ func (c *RuleConfig) checkKeys() []error {
 	slices.Sort(words)
 	for _, key := range sortedKeys(c.Other) {
 		setting, known := later[key]
-		switch near := nearest(strings.ToLower(key), words); {
+		switch near := Nearest(strings.ToLower(key), words); {
 		case known && setting && anyVerb: // said with its verb
 		case known && setting:
 			faults = append(faults, fmt.Errorf(".%s: drop and sort take no %s", key, key))

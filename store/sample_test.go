@@ -119,8 +119,10 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := fmt.Sprintf("%+v %q", *sample, [][]byte{sample.Request.Body, sample.Responses[0].Body, sample.Responses[1].Body,
-		sample.Responses[2].Body}); strings.Contains(text, secret) || !strings.Contains(text, "eve") {
+	if text := fmt.Sprintf("%+v %q", *sample, [][]byte{
+		sample.Request.Body, sample.Responses[0].Body, sample.Responses[1].Body,
+		sample.Responses[2].Body,
+	}); strings.Contains(text, secret) || !strings.Contains(text, "eve") {
 		t.Errorf("stored: %s", text)
 	}
 	if sample.Redactions == 0 {

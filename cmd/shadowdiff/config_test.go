@@ -189,16 +189,3 @@ func FuzzReadConfig(f *testing.F) {
 		}
 	})
 }
-
-func TestTheNearestName(t *testing.T) {
-	t.Parallel()
-	choices := []string{"primary", "secondary", "candidate", "sample", "listen", "shadow", "server", "store"}
-	for word, want := range map[string]string{
-		"primry": "primary", "candiate": "candidate", "sampel": "sample", "SHADOW": "shadow", "sec": "secondary",
-		"x": "", "": "", "elephant": "", "stroe": "store",
-	} {
-		if got := nearest(word, choices); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}

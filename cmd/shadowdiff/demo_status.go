@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
+
+	"github.com/dustin/go-humanize"
 )
 
 // welcome says where to look. With -json standard output is kept for the verdict.
@@ -31,7 +32,7 @@ About %s requests a second %s, judged at alpha %g.
   dashboard  %s
   shop       %s/products/1001   (through the proxy, from the primary)
 
-`, candidate, thousands(demoRate), until, demoAlpha, d.svc.AdminURL(), d.svc.ProxyURL())
+`, candidate, humanize.Comma(demoRate), until, demoAlpha, d.svc.AdminURL(), d.svc.ProxyURL())
 }
 
 // showStatus keeps one line up to date until ctx ends: rewritten in place on a terminal, a new one every five seconds
@@ -61,7 +62,7 @@ func (d *demo) showStatus(ctx context.Context) {
 // status is one line of less than 80 columns.
 func (d *demo) status() string {
 	sent, elapsed := d.crowd.Counts().Sent, time.Since(d.started)
-	line := fmt.Sprintf("%4.0f s  %s requests", elapsed.Seconds(), thousands(sent))
+	line := fmt.Sprintf("%4.0f s  %s requests", elapsed.Seconds(), humanize.Comma(sent))
 	snap := d.svc.db.Snapshot()
 	if snap == nil || snap.Verdict == nil {
 		return line
@@ -73,14 +74,5 @@ func (d *demo) status() string {
 		}
 	}
 	return line + fmt.Sprintf("  %s compared  noise %.1f %%  %d confirmed  %s",
-		thousands(v.Compared), 100*v.NoiseRate, confirmed, strings.ToUpper(string(v.Word)))
-}
-
-// thousands writes 12840 as 12,840.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+		humanize.Comma(v.Compared), 100*v.NoiseRate, confirmed, strings.ToUpper(string(v.Word)))
 }

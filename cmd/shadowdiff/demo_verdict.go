@@ -9,6 +9,8 @@ import (
 
 	"shadowdiff/diff"
 	"shadowdiff/fixtures"
+
+	"github.com/dustin/go-humanize"
 )
 
 // demoVerdict is the verdict beside what it should be.
@@ -20,7 +22,7 @@ type demoVerdict struct {
 
 // print writes the verdict as a person wants to read it.
 func (v demoVerdict) print(w io.Writer) {
-	fmt.Fprintf(w, "%s, on %s compared requests.\n\n", strings.ToUpper(string(v.Word)), thousands(v.Compared))
+	fmt.Fprintf(w, "%s, on %s compared requests.\n\n", strings.ToUpper(string(v.Word)), humanize.Comma(v.Compared))
 	for _, reason := range v.Reasons {
 		fmt.Fprintf(w, "  - %s\n", reason)
 	}
@@ -58,7 +60,7 @@ func counts(f diff.Finding) string {
 	case f.Kind == diff.TestExtent:
 		words = "more places in %s, fewer in %s, of %s"
 	}
-	return fmt.Sprintf(words, thousands(f.CandidateOnly), thousands(f.ControlOnly), thousands(f.Compared))
+	return fmt.Sprintf(words, humanize.Comma(f.CandidateOnly), humanize.Comma(f.ControlOnly), humanize.Comma(f.Compared))
 }
 
 // faultOf names the fault that moves this field; there is none for noise.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"shadowdiff/normalize"
 )
 
 // newFlagSet returns the flags of one command. Its Usage prints head (usage line, what the command does, examples) and
@@ -48,7 +50,7 @@ func flagFault(fs *flag.FlagSet, err error) string {
 	}
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	if near := nearest(name, names); near != "" {
+	if near := normalize.Nearest(name, names); near != "" {
 		return fmt.Sprintf("unknown flag -%s; did you mean -%s?", name, near)
 	}
 	return fmt.Sprintf("unknown flag -%s; `shadowdiff %s -h` lists them", name, fs.Name())

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"shadowdiff/normalize"
 )
 
 // plannedKeys have their name and meaning already, but nothing behind them in this version. They are refused as such,
@@ -27,7 +29,7 @@ func (d *decoder) unknownKey(key *yaml.Node, fields map[string]reflect.Value, pa
 	}
 	slices.Sort(names)
 	at := join(path, key.Value)
-	switch near := nearest(key.Value, names); {
+	switch near := normalize.Nearest(key.Value, names); {
 	case slices.Contains(plannedKeys(), index.ReplaceAllString(at, "[]")):
 		d.fault(key, at, "not yet supported in this version")
 	case near != "":

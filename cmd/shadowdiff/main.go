@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+
+	"shadowdiff/normalize"
 )
 
 // Exit codes. A command that compares answers with 1 for "different", as diff(1) does.
@@ -99,7 +101,7 @@ func unknownCommand(name string, std stdio) int {
 	}
 	if strings.HasPrefix(name, "-") {
 		fmt.Fprintf(std.err, "shadowdiff: %s stands before a command; flags follow it: shadowdiff serve %s\n", name, name)
-	} else if near := nearest(name, names); near != "" {
+	} else if near := normalize.Nearest(name, names); near != "" {
 		fmt.Fprintf(std.err, "shadowdiff: unknown command %q; did you mean %q?\n", name, near)
 	} else {
 		fmt.Fprintf(std.err, "shadowdiff: unknown command %q; `shadowdiff help` lists them\n", name)
