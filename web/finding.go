@@ -35,11 +35,14 @@ type findingsView struct {
 	Confirmed []findingView
 	Suspected []findingView
 	Rest      []findingView // seen on either side, without a lean that counts
-	Hidden    int           // of the rest, beyond what is listed
+	Beyond    findingCounts // how many are left out of each list
 }
 
-// restShown bounds the list of what is only noise.
-const restShown = 200
+// findingCounts are numbers of findings by list.
+type findingCounts struct{ Confirmed, Suspected, Rest int64 }
+
+// findingsShown bounds each list of a page; the API has no such bound.
+const findingsShown = 200
 
 // findingsOf sorts a verdict's differences into the three lists; the rest only if it is wanted.
 func findingsOf(v *diff.Verdict, rest bool) findingsView {
@@ -52,16 +55,22 @@ func findingsOf(v *diff.Verdict, rest bool) findingsView {
 		view := findingOf(f, v.Budget, most)
 		switch {
 		case f.Confirmed:
-			views.Confirmed = append(views.Confirmed, view)
+			add(&views.Confirmed, &views.Beyond.Confirmed, view)
 		case view.Suspected:
-			views.Suspected = append(views.Suspected, view)
-		case rest && len(views.Rest) < restShown:
-			views.Rest = append(views.Rest, view)
-		default:
-			views.Hidden++
+			add(&views.Suspected, &views.Beyond.Suspected, view)
+		case rest:
+			add(&views.Rest, &views.Beyond.Rest, view)
 		}
 	}
 	return views
+}
+
+func add(shown *[]findingView, beyond *int64, view findingView) {
+	if len(*shown) < findingsShown {
+		*shown = append(*shown, view)
+	} else {
+		*beyond++
+	}
 }
 
 func findingOf(f diff.Finding, budget, most float64) findingView {

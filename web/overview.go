@@ -22,7 +22,15 @@ type overviewPage struct {
 	Lost      lostView
 	NotJudged []notJudgedView
 	Steps     []step // until the first comparison has arrived
+
+	RouteCount int64
 }
+
+// RoutesBeyond is how many routes the table leaves out.
+func (p *overviewPage) RoutesBeyond() int64 { return p.RouteCount - int64(len(p.Routes)) }
+
+// routesShown bounds the table of routes.
+const routesShown = 200
 
 // overview answers GET /.
 func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
@@ -43,11 +51,14 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 // overviewOf makes the page of one snapshot.
 func overviewOf(snap *store.Snapshot, counts multicast.Counts) *overviewPage {
 	v := snap.Verdict
+	rows := routeRows(snap)
 	return &overviewPage{
+		RouteCount: int64(len(rows)),
+
 		Answer:    answerOf(v, ""),
 		Facts:     factsOf(v),
 		Findings:  findingsOf(v, false),
-		Routes:    routeRows(snap),
+		Routes:    rows[:min(len(rows), routesShown)],
 		Lost:      lostOf(snap.Counters, counts),
 		NotJudged: notJudgedOf(v),
 	}

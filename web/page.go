@@ -34,6 +34,7 @@ type frame struct {
 	AsOf     time.Time
 	Switch   switchView
 	Notices  []string // what a person must know on every page
+	Still    bool     // the page's matter does not change: it need not follow each snapshot
 }
 
 // pages holds one template set a page.

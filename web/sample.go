@@ -68,6 +68,7 @@ func (s *Server) sample(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := samplePageOf(sample)
 	page.frame = s.frameFor(r, s.deps.DB.Snapshot(), fmt.Sprintf("Sample %d", sample.ID))
+	page.Still = true
 	return s.render(w, r, http.StatusOK, "sample", page)
 }
 
