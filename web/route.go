@@ -134,7 +134,7 @@ func (s scale) ticks() []tick {
 	for unit := time.Microsecond; unit <= time.Hour; unit *= 10 {
 		for _, m := range []time.Duration{1, 2, 5} {
 			if l := math.Log(float64(m * unit)); l > s.lo && l < s.hi {
-				all = append(all, tick{s.across(m * unit), roundDuration(m * unit)})
+				all = append(all, tick{X: s.across(m * unit), Label: roundDuration(m * unit)})
 			}
 		}
 	}

@@ -39,11 +39,14 @@ func (w whisker) leaning() whisker {
 type tick struct {
 	X     float64
 	Label string
+	Minor bool // left out where there is little room
 }
 
 // ticks of the scale; the same everywhere.
 func ticks() []tick {
-	return []tick{{across(-.1), "−10"}, {across(-.01), "−1"}, {50, "0"}, {across(.01), "1"}, {across(.1), "10\u202f%"}}
+	return []tick{
+		{across(-.1), "−10", false}, {across(-.01), "−1", true}, {50, "0", false}, {across(.01), "1", true}, {across(.1), "10\u202f%", false},
+	}
 }
 
 // bar is a rate as a length, linear from 0 to the largest in its table.
