@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shadowdiff/diff"
+	"shadowdiff/normalize"
 	"shadowdiff/store"
 )
 
@@ -171,7 +172,7 @@ func noSuchRoute(route string, snap *store.Snapshot) error {
 	for _, t := range snap.Tallies.Routes {
 		names = append(names, t.Route)
 	}
-	if near := nearest(route, names); near != "" {
+	if near := normalize.Nearest(route, names); near != "" {
 		return refuse(http.StatusNotFound, "no request of route %q was compared in this run; did you mean %q?", route, near)
 	}
 	return refuse(http.StatusNotFound, "no request of route %q was compared in this run; /api/v1/routes lists those that were", route)

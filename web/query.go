@@ -5,8 +5,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"shadowdiff/normalize"
 )
 
 // query is a request's parameters after unknown and repeated ones were refused.
@@ -37,7 +38,7 @@ func remedy(name string, known []string) string {
 		return "this address takes none"
 	}
 	takes := "this address takes " + listed(known, len(known))
-	if near := nearest(name, known); near != "" {
+	if near := normalize.Nearest(name, known); near != "" {
 		return "did you mean " + strconv.Quote(near) + "? " + takes
 	}
 	return takes
@@ -85,39 +86,4 @@ func (q query) moment(name string) (time.Time, error) {
 		return t, refuse(http.StatusBadRequest, "%s=%q: give a time such as 2026-11-30T10:00:00Z, or a duration such as 15m", name, v)
 	}
 	return t, nil
-}
-
-// nearest is the known word within a third of its length in edits, or none.
-func nearest(word string, known []string) string {
-	best, least := "", 1+max(len(word), 3)/3
-	for _, k := range known {
-		if d := edits(strings.ToLower(word), k); d <= least && (best == "" || d < edits(strings.ToLower(word), best)) {
-			best = k
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance of two short words.
-func edits(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

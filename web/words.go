@@ -5,20 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // count writes a number as people read it: 12,840.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "−", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
+func count(n int64) string { return strings.Replace(humanize.Comma(n), "-", "−", 1) }
 
 // rate writes a share as a percentage with as many digits as an interval of that width supports.
 func rate(x, width float64) string { return percent(x, digitsFor(width)) }

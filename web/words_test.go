@@ -102,12 +102,3 @@ func TestAddressesReadBack(t *testing.T) {
 		}
 	}
 }
-
-func TestNearestWord(t *testing.T) {
-	known := []string{"route", "run", "limit", "confirmed"}
-	for word, want := range map[string]string{"rout": "route", "Route": "route", "limits": "limit", "confrimed": "confirmed", "colour": "", "": ""} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest to %q is %q, want %q", word, got, want)
-		}
-	}
-}
