@@ -13,6 +13,7 @@ import (
 const (
 	Redacted        = "[redacted]"
 	redactedEncoded = "%5Bredacted%5D"
+	redactedUnread  = "[redacted: not decoded]" // a body in which nothing can be looked for
 )
 
 // Redactor replaces the values at named places before anything is kept. Names are taken without regard to the case of
@@ -132,15 +133,8 @@ func (r *Redactor) header(root, name, line string) (string, int) {
 		return pair, n
 	case all:
 		return Redacted, 1
-	case isURLHeader(name):
-		return r.url(line)
 	}
-	return line, 0
-}
-
-// isURLHeader tells whether a header's value is a URL, whose query is redacted as the request's own is.
-func isURLHeader(name string) bool {
-	return name == "location" || name == "content-location" || name == "referer"
+	return r.url(line) // Location, Referer, Link, Refresh and more hold one, whose query is redacted as the request's own is
 }
 
 // cookies replaces the values of cookies in a Cookie line, all of them or those named; their names stay.
@@ -161,19 +155,20 @@ func (r *Redactor) cookies(line string, all bool) (string, int) {
 	return strings.Join(pairs, ";"), count
 }
 
-// url replaces the values of named query parameters; everything else stays byte for byte.
+// url replaces the values of named parameters in a URL's query, and in a fragment that has some, as OAuth's answers do;
+// everything else stays byte for byte.
 func (r *Redactor) url(target string) (string, int) {
-	if len(r.places["query"]) == 0 {
+	at := strings.IndexAny(target, "?#")
+	if at < 0 || len(r.places["query"]) == 0 {
 		return target, 0
 	}
-	path, rest, ok := strings.Cut(target, "?")
-	if !ok {
-		return target, 0
-	}
-	query, fragment, hasFragment := strings.Cut(rest, "#")
-	query, count := redactForm(query, func(name string) bool { return r.names("query", name) })
+	named := func(name string) bool { return r.names("query", name) }
+	query, fragment, hasFragment := strings.Cut(target[at+1:], "#")
+	query, count := redactForm(query, named)
 	if hasFragment {
-		query += "#" + fragment
+		text, n := redactForm(fragment, named)
+		query += "#" + text
+		count += n
 	}
-	return path + "?" + query, count
+	return target[:at+1] + query, count
 }

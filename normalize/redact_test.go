@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"shadowdiff/multicast"
 )
@@ -41,7 +42,7 @@ func gzipped(t testing.TB, data string) []byte {
 func TestRequestIsRedactedInACopy(t *testing.T) {
 	req := &multicast.Request{
 		Method: "POST",
-		Target: "/login?a=1&token=s3cret&TOKEN=again&api%5Fkey=k&b=2#token=kept",
+		Target: "/login?a=1&token=s3cret&TOKEN=again&api%5Fkey=k&b=2#token=s3cret",
 		Header: http.Header{
 			"Authorization": {"Bearer s3cret"},
 			"Cookie":        {"sid=s3cret; theme=dark", "x=1"},
@@ -52,7 +53,7 @@ func TestRequestIsRedactedInACopy(t *testing.T) {
 		Body: []byte(`{ "user" : {"Password":"s3cret" , "n":1}, "password":[1,{"a":2}] }`),
 	}
 	got, n := newRedactor(t).Request(req)
-	if want := "/login?a=1&token=%5Bredacted%5D&TOKEN=%5Bredacted%5D&api%5Fkey=%5Bredacted%5D&b=2#token=kept"; got.Target != want {
+	if want := "/login?a=1&token=%5Bredacted%5D&TOKEN=%5Bredacted%5D&api%5Fkey=%5Bredacted%5D&b=2#token=%5Bredacted%5D"; got.Target != want {
 		t.Errorf("target %s", got.Target)
 	}
 	if want := `{ "user" : {"Password":"[redacted]" , "n":1}, "password":"[redacted]" }`; string(got.Body) != want {
@@ -66,7 +67,7 @@ func TestRequestIsRedactedInACopy(t *testing.T) {
 			t.Errorf("%s: %s", name, line)
 		}
 	}
-	if n != 10 {
+	if n != 11 {
 		t.Errorf("%d places", n)
 	}
 	if !strings.Contains(string(req.Body), "s3cret") || req.Header.Get("Authorization") != "Bearer s3cret" || !strings.Contains(req.Target, "s3cret") {
@@ -118,12 +119,44 @@ func TestBodiesOfAllKinds(t *testing.T) {
 			"--XX\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\ns3cret\r\n--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--XX--\r\n",
 			"--XX\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n[redacted]\r\n--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--XX--\r\n",
 		},
+		{"a form behind another label", "text/plain", "a=1&user[password]=s3cret&pass%77ord=s3cret", "a=1&user[password]=[redacted]&pass%77ord=[redacted]"},
+		{"UTF-16", "application/json", "\xff\xfe" + wide(`{"password":"s3cret"}`), "[redacted: not decoded]"},
+		{"UTF-16 by its label", "application/json; charset=UTF-16LE", wide(`ä{"password":"s3cret"}`), "[redacted: not decoded]"},
+		{"UTF-16 without a word", "application/json", wide(`{"password":"s3cret"}`), "[redacted: not decoded]"},
 		{"bytes", "image/png", "\x89PNG\x00\xff", "\x89PNG\x00\xff"},
 	} {
 		resp := &multicast.Response{Header: http.Header{"Content-Type": {tc.media}}, Body: []byte(tc.body)}
 		got, n := newRedactor(t).Response(resp)
 		if string(got.Body) != tc.want || (n > 0) != (tc.body != tc.want) {
 			t.Errorf("%s: %d places\n got %s\nwant %s", tc.name, n, got.Body, tc.want)
+		}
+	}
+}
+
+// wide is a text in UTF-16, low byte first.
+func wide(text string) string {
+	var out []byte
+	for _, c := range utf16.Encode([]rune(text)) {
+		out = append(out, byte(c), byte(c>>8))
+	}
+	return string(out)
+}
+
+// A URL may stand in any header, in the query of another, and carry a fragment with parameters.
+func TestURLsInHeaders(t *testing.T) {
+	for _, tc := range []struct{ line, want string }{
+		{"/x?a=1&token=s3cret", "/x?a=1&token=%5Bredacted%5D"},
+		{"https://a/cb#token=s3cret&a=1", "https://a/cb#token=%5Bredacted%5D&a=1"},
+		{"/login?a=1&next=%2Fx%3Fa%3D1%26token%3Ds3cret&b=2", "/login?a=1&next=%5Bredacted%5D&b=2"},
+		{"/login?next=%2Fx%3Fa%3D1", "/login?next=%2Fx%3Fa%3D1"},
+		{`</a?a=1>; rel=a, </b?token=s3cret>; rel=b`, `</a?a=1>; rel=%5Bredacted%5D; rel=b`},
+		{"5; url=/x?token=s3cret", "5; url=/x?token=%5Bredacted%5D"},
+		{"what? token, s3cret", "what? token, s3cret"},
+		{"/?a=" + strings.Repeat("?a=", 10_000) + "x", "/?a=%5Bredacted%5D"},
+	} {
+		got, _ := newRedactor(t).Response(&multicast.Response{Header: http.Header{"X-Any": {tc.line}}})
+		if line := got.Header.Get("X-Any"); line != tc.want {
+			t.Errorf("%.60s\n got %.90s\nwant %s", tc.line, line, tc.want)
 		}
 	}
 }
@@ -176,8 +209,30 @@ func TestExcerpts(t *testing.T) {
 		{"cookie.sid", `"x"`, `"[redacted]"`},
 		{"body.password", "", ""},
 	} {
-		if got := r.Excerpt(tc.field, tc.excerpt); got != tc.want {
+		if got := r.Excerpt(tc.field, tc.excerpt, nil); got != tc.want {
 			t.Errorf("%s %s: %s, want %s", tc.field, tc.excerpt, got, tc.want)
+		}
+	}
+}
+
+// An excerpt that begins within a text, behind the name of what it shows, is kept only if redaction has kept that.
+func TestExcerptsFromWithinATextAreKeptWhereTheTextIs(t *testing.T) {
+	long := strings.Repeat("s3cret.", 40)
+	r := newRedactor(t)
+	got, _ := r.Response(&multicast.Response{
+		Header: http.Header{"Location": {"/x?token=" + long + "&next=" + strings.Repeat("y", 90)}},
+		Body:   []byte(`{"event":"{\"password\":\"` + long + `\"}","text":"a \u00e9 b \"c\" ` + strings.Repeat("z", 90) + `"`),
+	})
+	for _, tc := range []struct{ field, excerpt, want string }{
+		{"header.location", `"…ret.s3cret.s3c…"`, `"[redacted]"`},
+		{"header.location", `"…&next=yyyy…"`, `"…&next=yyyy…"`},
+		{"body", `"…ret.s3cret.s3c…"`, `"[redacted]"`},
+		{"body.event", `"…ret.s3cret.s3c"`, `"[redacted]"`},
+		{"body.text", `"…é b \"c\" zzz…"`, `"…é b \"c\" zzz…"`},
+		{"cookie.sid.path", `"…/a"`, `"…/a"`},
+	} {
+		if excerpt := r.Excerpt(tc.field, tc.excerpt, &got); excerpt != tc.want {
+			t.Errorf("%s %s: %s, want %s", tc.field, tc.excerpt, excerpt, tc.want)
 		}
 	}
 }

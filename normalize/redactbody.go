@@ -20,7 +20,7 @@ func (r *Redactor) body(header http.Header, body []byte) ([]byte, int) {
 	data, _, err := r.decoders.decode(header, body, r.MaxDecoded, nil)
 	if err != nil {
 		if len(patterns) > 0 {
-			return []byte("[redacted: not decoded]"), 1
+			return []byte(redactedUnread), 1
 		}
 		return body, 0
 	}
@@ -30,6 +30,8 @@ func (r *Redactor) body(header http.Header, body []byte) ([]byte, int) {
 	}
 	media, params, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	switch {
+	case isWide(data, params["charset"]):
+		return []byte(redactedUnread), 1
 	case media == "application/x-www-form-urlencoded":
 		text, n := redactForm(string(data), r.namesFormKey)
 		return []byte(text), n
@@ -42,6 +44,32 @@ func (r *Redactor) body(header http.Header, body []byte) ([]byte, int) {
 		return out, n
 	}
 	return redactText(patterns, data)
+}
+
+// isWide tells whether a text's characters take two or four bytes: by its label, by its byte-order mark, or by where the
+// zeros are among its first four bytes (RFC 4627, section 3). No name can be looked for in it.
+func isWide(data []byte, charset string) bool {
+	charset = strings.ToLower(charset)
+	for _, wide := range []string{"utf-16", "utf16", "utf-32", "utf32", "ucs-", "iso-10646", "unicode"} {
+		if strings.HasPrefix(charset, wide) {
+			return true
+		}
+	}
+	if len(data) < 4 {
+		return false
+	}
+	if mark := string(data[:2]); mark == "\xfe\xff" || mark == "\xff\xfe" {
+		return true
+	}
+	var zeros [4]bool
+	for i := range zeros {
+		zeros[i] = data[i] == 0
+	}
+	switch zeros {
+	case [4]bool{true, true, true, false}, [4]bool{true, false, true, false}, [4]bool{false, true, true, true}, [4]bool{false, true, false, true}:
+		return true
+	}
+	return false
 }
 
 // redactJSON replaces the values that the states of a matcher name, and leaves every other byte as it is. It answers
@@ -140,8 +168,14 @@ func offset(data, part []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 }
 
-// redactForm replaces the values of named keys in a query or a form.
+// redactForm replaces the values of named keys in a query or a form, and whole values that are URLs with such a key in
+// their query in turn.
 func redactForm(form string, named func(name string) bool) (string, int) {
+	const nested = 4 // URLs within URLs; deeper ones are taken out
+	return redactPairs(form, named, nested)
+}
+
+func redactPairs(form string, named func(name string) bool, nested int) (string, int) {
 	count := 0
 	var out []byte
 	for form != "" {
@@ -151,13 +185,29 @@ func redactForm(form string, named func(name string) bool) (string, int) {
 			pair, separator = form[:end], form[end:end+1]
 		}
 		form = form[len(pair)+len(separator):]
-		if name, _, ok := strings.Cut(pair, "="); ok && named(formKey(name)) {
+		if name, value, ok := strings.Cut(pair, "="); ok && (named(formKey(name)) || hidesPair(value, named, nested)) {
 			pair = name + "=" + redactedEncoded
 			count++
 		}
 		out = append(append(out, pair...), separator...)
 	}
 	return string(out), count
+}
+
+// hidesPair tells whether a form's value is a URL whose query has a named key.
+func hidesPair(value string, named func(name string) bool, nested int) bool {
+	if plain, err := url.QueryUnescape(value); err == nil {
+		value = plain
+	}
+	_, query, ok := strings.Cut(value, "?")
+	if !ok || !strings.Contains(query, "=") {
+		return false
+	}
+	if nested == 0 {
+		return true
+	}
+	_, n := redactPairs(query, named, nested-1)
+	return n > 0
 }
 
 // formKey is a key as a text, without its percent-encoding.
@@ -171,13 +221,18 @@ func formKey(name string) string {
 // namesFormKey tells whether a key of a form is named. user[password] lies at body.user.password; the plain name counts
 // as well.
 func (r *Redactor) namesFormKey(key string) bool {
-	path := strings.FieldsFunc(key, func(c rune) bool { return c == '[' || c == ']' })
+	path := formPath(key)
 	for _, p := range r.places["body"] {
 		if coversKeys(p.segments, []string{key}, true) || coversKeys(p.segments, path, true) {
 			return true
 		}
 	}
 	return false
+}
+
+// formPath is the keys of which a form's key is made: user[password] is user, password.
+func formPath(key string) []string {
+	return strings.FieldsFunc(key, func(c rune) bool { return c == '[' || c == ']' })
 }
 
 // multipart replaces the values of a form's named parts, and what is named within its other parts' text.

@@ -3,23 +3,73 @@ package normalize
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"strings"
+
+	"shadowdiff/multicast"
 )
 
 // Excerpt returns a difference's excerpt (a JSON text, possibly cut) without what is redacted at or below its field.
-func (r *Redactor) Excerpt(field, excerpt string) string {
+// redacted is what Response has made of the response that it is from; nil where there is none.
+func (r *Redactor) Excerpt(field, excerpt string, redacted *multicast.Response) string {
 	pattern, err := ParseField(field)
 	switch {
 	case excerpt == "":
 		return ""
 	case err != nil || r.covers(pattern):
 		return `"` + Redacted + `"`
+	case r.startsWithin(pattern, excerpt) && !shows(redacted, pattern, excerpt):
+		return `"` + Redacted + `"`
 	case pattern.root == "body":
 		return r.bodyExcerpt(pattern, excerpt)
-	case pattern.root == "header" && len(pattern.segments) == 1 && isURLHeader(pattern.segments[0].key):
+	case pattern.root == "header" || pattern.root == "trailer":
 		return r.urlExcerpt(excerpt)
 	}
 	return excerpt
+}
+
+// startsWithin tells whether an excerpt begins in the middle of a text in which something may be redacted: then the name
+// that would tell may stand before it.
+func (r *Redactor) startsWithin(field *Pattern, excerpt string) bool {
+	if !strings.HasPrefix(excerpt, `"…`) {
+		return false
+	}
+	if field.root != "body" {
+		return len(r.places["query"]) > 0
+	}
+	m := matcher{patterns: r.places["body"], fold: true}
+	m.follow(field.segments)
+	return len(m.states) > 0
+}
+
+// shows tells whether what an excerpt of a longer text shows is still there after redaction.
+func shows(redacted *multicast.Response, field *Pattern, excerpt string) bool {
+	var text string
+	if redacted == nil || json.Unmarshal([]byte(excerpt), &text) != nil {
+		return false
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "…"), "…")
+	switch field.root {
+	case "body":
+		body := string(redacted.Body)
+		return strings.Contains(body, text) || strings.Contains(keyText(body), text)
+	case "header":
+		return headersShow(redacted.Header, text)
+	case "trailer":
+		return headersShow(redacted.Trailer, text)
+	}
+	return true // a cookie's attribute
+}
+
+func headersShow(header http.Header, text string) bool {
+	for _, lines := range header {
+		for _, line := range lines {
+			if strings.Contains(line, text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (r *Redactor) bodyExcerpt(field *Pattern, excerpt string) string {

@@ -52,29 +52,47 @@ func (t *textRedactor) run() ([]byte, int) {
 	return append(t.out, t.data[t.done:]...), t.count
 }
 
+// longestName is the longest key that is looked at, in bytes.
+const longestName = 1024
+
 // isNamed tells whether the key that ends before data[i] is one of the names.
 func (t *textRedactor) isNamed(i int) bool {
 	before := bytes.TrimRight(t.data[t.done:i], " \t\r\n\\")
 	if len(before) == 0 {
 		return false
 	}
-	var key []byte
 	if quote := before[len(before)-1]; quote == '"' || quote == '\'' {
 		before = bytes.TrimRight(before[:len(before)-1], `\`)
-		key = before[bytes.LastIndexByte(before, quote)+1:]
-	} else {
-		start := len(before)
-		for start > 0 && isNameByte(before[start-1]) {
-			start--
+		key := before[bytes.LastIndexByte(before, quote)+1:]
+		return len(key) <= longestName && t.takes(keyText(string(key)))
+	}
+	if t.takes(keyText(string(lastOf(before, isNameByte)))) {
+		return true
+	}
+	// A form's key: user[password], percent-encoded or not.
+	path := formPath(formKey(string(lastOf(before, isFormKeyByte))))
+	return t.data[i] == '=' && len(path) > 0 && t.takes(path[len(path)-1])
+}
+
+// takes tells whether a key is one of the names.
+func (t *textRedactor) takes(key string) bool {
+	return key != "" && slices.ContainsFunc(t.names, func(s *segment) bool { return s.takesKey(key, true) })
+}
+
+// lastOf is the end of a text that is made of such bytes alone; empty where it is too long for a name.
+func lastOf(text []byte, allowed func(byte) bool) []byte {
+	start := len(text)
+	for start > 0 && allowed(text[start-1]) {
+		start--
+		if len(text)-start > longestName {
+			return nil
 		}
-		key = before[start:]
 	}
-	const longest = 1024
-	if len(key) == 0 || len(key) > longest {
-		return false
-	}
-	text := keyText(string(key))
-	return slices.ContainsFunc(t.names, func(s *segment) bool { return s.takesKey(text, true) })
+	return text[start:]
+}
+
+func isFormKeyByte(c byte) bool {
+	return isNameByte(c) || c == '[' || c == ']' || c == '%' || c == '+' || c == '.'
 }
 
 func isNameByte(c byte) bool {

@@ -59,11 +59,12 @@ type packer struct {
 	dec      *zstd.Decoder
 }
 
-func newPacker(redact []string) (*packer, error) {
+func newPacker(redact []string, maxDecoded int64) (*packer, error) {
 	redactor, err := normalize.NewRedactor(redact)
 	if err != nil {
 		return nil, err
 	}
+	redactor.MaxDecoded = max(redactor.MaxDecoded, maxDecoded)
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(8*keptBody),
 		zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
 	if err != nil {
@@ -87,6 +88,7 @@ func (p *packer) pack(c *copied) (row *packed, err error) {
 	}()
 	request, redactions := p.redactor.Request(&c.exchange.Request)
 	h := head{Request: headRequest(&request), Fields: fieldNames(c.fields)}
+	var redacted [3]multicast.Response
 	var bodies []byte
 	bodies, h.Request.headBody = keep(bodies, request.Body, c.cut[0])
 	for i := range c.exchange.Responses {
@@ -94,9 +96,10 @@ func (p *packer) pack(c *copied) (row *packed, err error) {
 		redactions += n
 		h.Responses[i] = headResponse(&resp)
 		bodies, h.Responses[i].headBody = keep(bodies, resp.Body, c.cut[1+i])
+		redacted[i] = resp
 	}
-	h.Candidate = p.differences(c.cand)
-	h.Control = p.differences(c.ctrl)
+	h.Candidate = p.differences(c.cand, &redacted, multicast.Candidate)
+	h.Control = p.differences(c.ctrl, &redacted, multicast.Secondary)
 	text, err := json.Marshal(&h)
 	if err != nil {
 		return nil, fmt.Errorf("encode head: %w", err)
@@ -115,26 +118,27 @@ func keep(bodies, body []byte, cut bool) ([]byte, headBody) {
 	return append(bodies, body...), headBody{Length: len(body), Cut: cut}
 }
 
-func (p *packer) differences(list []diff.Difference) []headDifference {
+// differences writes down those between the primary and one other role.
+func (p *packer) differences(list []diff.Difference, redacted *[3]multicast.Response, right multicast.Role) []headDifference {
 	kept := make([]headDifference, len(list))
 	for i := range list {
 		d := &list[i]
 		kept[i] = headDifference{
 			Field: text(d.Field), LeftPointer: (*text)(d.LeftPointer), RightPointer: (*text)(d.RightPointer), Kind: text(d.Kind),
-			Left: p.excerpt(d.Field, d.Left), Right: p.excerpt(d.Field, d.Right), Note: text(d.Note),
+			Left: p.excerpt(d.Field, d.Left, &redacted[multicast.Primary]), Right: p.excerpt(d.Field, d.Right, &redacted[right]), Note: text(d.Note),
 		}
 	}
 	return kept
 }
 
-func (p *packer) excerpt(field string, e diff.Excerpt) text {
+func (p *packer) excerpt(field string, e diff.Excerpt, redacted *multicast.Response) text {
 	switch {
 	case e == "":
 		return ""
 	case p.redactor.Covers(field):
 		return `"` + normalize.Redacted + `"`
 	default:
-		return text(p.redactor.Excerpt(field, string(e)))
+		return text(p.redactor.Excerpt(field, string(e), redacted))
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -61,6 +62,49 @@ func TestSampleComesBackByteForByte(t *testing.T) {
 	}
 	if _, err := db.Sample(context.Background(), 4711); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a sample that does not exist: %v", err)
+	}
+}
+
+// What was decoded to be compared is decoded to be kept as well.
+func TestBodiesAreDecodedAsFarAsTheyWereCompared(t *testing.T) {
+	db := openStore(t, testConfig(t), Deps{MaxDecoded: 16 << 20})
+	run := startRun(t, db, candidateV1)
+	c := compared("GET /reports/{id}", noon, field("body", 1, 0))
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	fmt.Fprintf(w, `{"password":"s3cret","text":%q}`, strings.Repeat("x", 9<<20))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Exchange.Responses[multicast.Primary].Header = http.Header{"Content-Encoding": {"gzip"}}
+	c.Exchange.Responses[multicast.Primary].Body = packed.Bytes()
+	db.Record(run.ID, c)
+	flush(t, db)
+	got, err := db.Sample(context.Background(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, want := got.Responses[multicast.Primary].Body, `{"password":"[redacted]","text":"xxx`; !bytes.HasPrefix(body, []byte(want)) {
+		t.Errorf("the stored body begins with %.60s", body)
+	}
+}
+
+// An excerpt from the middle of a secret, whose name it does not show, is held against its own side's redacted body.
+func TestExcerptsAreHeldAgainstTheirOwnSide(t *testing.T) {
+	db := openStore(t, testConfig(t), Deps{})
+	run := startRun(t, db, candidateV1)
+	c := compared("GET /text", noon, field("body", 1, 0))
+	c.Exchange.Responses[multicast.Primary].Body = []byte("a long line of text")
+	c.Exchange.Responses[multicast.Candidate].Body = []byte("password: a long s3cret")
+	c.Candidate[0].Field, c.Candidate[0].Left, c.Candidate[0].Right = "body", `"…line of text"`, `"…long s3cret"`
+	db.Record(run.ID, c)
+	flush(t, db)
+	got, err := db.Sample(context.Background(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := got.Candidate[0]; d.Left != `"…line of text"` || d.Right != `"[redacted]"` {
+		t.Errorf("%s against %s", d.Left, d.Right)
 	}
 }
 

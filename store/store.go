@@ -50,6 +50,10 @@ type Deps struct {
 	Log      *slog.Logger            // nil: nothing is logged
 	Judge    diff.Config             // of the verdict
 	Counters func() multicast.Counts // for the run's own record; may be nil
+
+	// MaxDecoded bounds a sample's body once its content codings are undone, in bytes: over it the body is withheld. Give
+	// what the comparison decodes, so that what was compared can be looked at. Less than 8 MiB is 8 MiB.
+	MaxDecoded int64
 }
 
 // ErrNotFound is what reads of one thing answer when there is no such thing.
@@ -62,7 +66,7 @@ func Open(cfg Config, deps Deps) (*DB, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
-	packer, err := newPacker(cfg.Redact)
+	packer, err := newPacker(cfg.Redact, deps.MaxDecoded)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

@@ -66,7 +66,9 @@ func (s *service) open() (err error) {
 	if err != nil {
 		return fmt.Errorf("setting up the proxy: %w", err)
 	}
-	s.db, err = store.Open(s.cfg.Store, store.Deps{Log: s.log, Judge: s.cfg.Verdict, Counters: s.proxy.Counts})
+	s.db, err = store.Open(s.cfg.Store, store.Deps{
+		Log: s.log, Judge: s.cfg.Verdict, Counters: s.proxy.Counts, MaxDecoded: rules.MaxDecoded,
+	})
 	if err != nil {
 		return err
 	}
