@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -109,7 +110,7 @@ func (e Explanation) place(b *strings.Builder, d Difference) {
 		where = d.Note
 	}
 	if where != "" {
-		b.WriteString("  " + e.paint("2", where) + "\n")
+		b.WriteString("  " + e.paint("2", e.printable(where)) + "\n")
 	}
 	if d.Left != "" {
 		b.WriteString("  " + e.paint("31", "- "+e.cut(d.Left)) + "\n")
@@ -132,13 +133,23 @@ func pointers(d Difference) string {
 	return *d.LeftPointer + " against " + *d.RightPointer
 }
 
+// printable quotes a text that holds what a terminal would obey, a key of another's making above all, and shortens one of
+// many lines.
+func (e Explanation) printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		s = string(excerptText(s, 6*len(s)+2*setApart))
+	}
+	return cut(s, 4*e.Width)
+}
+
 // cut shortens a value to the width.
-func (e Explanation) cut(x Excerpt) string {
-	s := string(x)
-	if utf8.RuneCountInString(s) <= e.Width {
+func (e Explanation) cut(x Excerpt) string { return cut(string(x), e.Width) }
+
+func cut(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
 		return s
 	}
-	return string([]rune(s)[:e.Width-1]) + "…"
+	return string([]rune(s)[:width-1]) + "…"
 }
 
 func (e Explanation) paint(code, s string) string {

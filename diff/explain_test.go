@@ -43,3 +43,23 @@ func TestAnExplanationIsBounded(t *testing.T) {
 		t.Errorf("%d bytes: %.300s", b.Len(), b.String())
 	}
 }
+
+// A key is of another's making: what a terminal would obey is not sent to it.
+func TestAnExplanationIsPlain(t *testing.T) {
+	differences, _ := Compare(
+		documentOf(t, `{"\u001b[31m\u202e":1,"a\"b":1,"`+strings.Repeat("k", 5000)+`":1}`),
+		documentOf(t, `{"\u001b[31m\u202e":2,"a\"b":2,"`+strings.Repeat("k", 5000)+`":2}`), DefaultLimits())
+	var b strings.Builder
+	if err := (Explanation{}).Write(&b, differences); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "\n  \"/\\u001b[31m\\u202e\"\n") ||
+		!strings.Contains(b.String(), "\n  /a\"b\n") {
+		t.Errorf("%.400q", b.String())
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > 2000 {
+			t.Errorf("a line of %d bytes: %.80s", len(line), line)
+		}
+	}
+}
