@@ -271,6 +271,54 @@ func TestDriftHasSamples(t *testing.T) {
 	}
 }
 
+// What is offered first as proof is still kept after everything that merely came later has displaced what it could, and
+// it proves the gravest of what was seen, whatever kind of difference it is.
+func TestTheFirstProofStays(t *testing.T) {
+	noise := func(f diff.FieldComparison) []diff.FieldComparison {
+		return []diff.FieldComparison{f, field("body.noise", 1, 1)}
+	}
+	drift := func(name string, level diff.Level) diff.FieldComparison {
+		f := field(name, level, level)
+		f.Drift = -1
+		return f
+	}
+	for name, fields := range map[string][]diff.FieldComparison{
+		"value": noise(field("body.x", 1, 0)), "type": noise(field("body.x", 3, 1)), "presence": noise(field("body.x", 4, 0)),
+		"drift of a noisy field": noise(drift("body.x", 1)), "drift of a size": noise(drift("body.x", 0)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := openStore(t, testConfig(t), Deps{})
+			run := startRun(t, db, candidateV1)
+			at := noon
+			for i := range 40 {
+				db.Record(run.ID, compared("GET /a", at, field("body.x", 1, 1), field("body.noise", 1, 1)))
+				db.Record(run.ID, compared("GET /a", at, fields...))
+				if i == 20 {
+					flush(t, db)
+				}
+				at = at.Add(latestEvery)
+			}
+			flush(t, db)
+			first := db.Snapshot().SampleIDs("GET /a", "body.x")[0]
+			for range 40 {
+				db.Record(run.ID, compared("GET /a", at, fields...))
+				flush(t, db)
+				at = at.Add(latestEvery)
+			}
+			sample, err := db.Sample(context.Background(), first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now := db.Snapshot().SampleIDs("GET /a", "body.x")[0]; now != first {
+				t.Errorf("sample %d was offered first, now it is %d", first, now)
+			}
+			if n := len(sample.Candidate); fields[0].Candidate > 0 && (n == 0 || sample.Candidate[0].Kind.Level() != fields[0].Candidate) {
+				t.Errorf("what is offered first shows %+v", sample.Candidate)
+			}
+		})
+	}
+}
+
 // Copies that wait for the writer are bounded; what is lost is counted, and the counts themselves are not touched.
 func TestPendingSamplesAreBounded(t *testing.T) {
 	cfg := testConfig(t)

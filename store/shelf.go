@@ -34,6 +34,13 @@ const (
 	telling       = 10     // sample ids shown for a field
 )
 
+// What a sample tells, before its number of fields is taken off; a step is more than any such number.
+const (
+	scoreBoth    = 1000
+	scoreLeaning = 2000
+	scoreAlone   = 3000
+)
+
 // slot is why an exchange has its place. The numbers are on the disk.
 type slot uint8
 
@@ -81,6 +88,9 @@ type entry struct {
 	slot  slot
 	score int32
 }
+
+// tells is the score without the number of fields.
+func (e entry) tells() int32 { return (e.score + scoreBoth - 1) / scoreBoth }
 
 // kept is one exchange that has a place somewhere.
 type kept struct {
@@ -140,14 +150,17 @@ func (s *shelf) wanted(route string, c *diff.Comparison) bool {
 	return len(s.wants) > 0
 }
 
-// score says how much an exchange tells about the candidate's doing in a field.
+// score says how much an exchange tells about the candidate's doing in a field: that it stands alone, that it leans to
+// one side of a control that differs as well, that both differ, and least that the control stands alone.
 func score(f *diff.FieldComparison, level diff.Level, fields int) int32 {
 	score := int32(-min(fields, 999))
 	switch {
 	case f.Control < level:
-		score += 2000
+		score += scoreAlone
+	case f.Candidate >= level && f.Drift != 0:
+		score += scoreLeaning
 	case f.Candidate >= level:
-		score += 1000
+		score += scoreBoth
 	}
 	return score
 }
@@ -274,20 +287,26 @@ func (s *shelf) forget(k *kept) {
 	delete(s.byID, k.id)
 }
 
-// ids answers, for each field of a route, which samples to look at first.
+// ids answers, for each field of a route, which samples to look at first. One that is offered first is there to stay:
+// among equals, those that came first are before the most telling, and both before the latest, which soon give way.
 func (r *routeShelf) ids() map[string][]int64 {
-	byField := map[string][]entry{}
+	type placed struct {
+		entry
+		at place
+	}
+	byField := map[string][]placed{}
 	for at, r := range r.reservoirs {
 		for _, e := range r.entries {
 			if e.id != 0 {
-				byField[at.field] = append(byField[at.field], e)
+				byField[at.field] = append(byField[at.field], placed{e, at})
 			}
 		}
 	}
 	ids := make(map[string][]int64, len(byField))
 	for field, entries := range byField {
-		slices.SortFunc(entries, func(a, b entry) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id))
+		slices.SortFunc(entries, func(a, b placed) int {
+			return cmp.Or(cmp.Compare(b.tells(), a.tells()), cmp.Compare(b.at.level, a.at.level),
+				cmp.Compare(b.score, a.score), cmp.Compare(a.slot, b.slot), cmp.Compare(b.id, a.id))
 		})
 		for _, e := range entries[:min(len(entries), telling)] {
 			if !slices.Contains(ids[field], e.id) {

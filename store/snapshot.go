@@ -21,8 +21,8 @@ type Snapshot struct {
 	samples map[string]map[string][]int64 // by route and field
 }
 
-// SampleIDs returns the samples to look at first for a field of a route, the most telling first, ten at most. With an
-// empty field they are exchanges of the route in which nothing differed.
+// SampleIDs returns the samples to look at first for a field of a route, the most telling first, ten at most; the first
+// of them is not displaced by what merely comes later. With an empty field they are exchanges of the route in which nothing differed.
 func (s *Snapshot) SampleIDs(route, field string) []int64 {
 	return slices.Clone(s.samples[route][field])
 }
