@@ -222,6 +222,9 @@ func TestLatencyAndSizeInformAndDecideNothing(t *testing.T) {
 	if len(v.Differences) != 2 || !v.Differences[0].Confirmed || !v.Differences[1].Confirmed {
 		t.Fatalf("%+v", v.Differences)
 	}
+	if !v.Differences[0].Informs || !v.Differences[1].Informs {
+		t.Errorf("not marked as informing only: %+v", v.Differences)
+	}
 	f := v.Differences[0]
 	same(t, "the slow route", []any{f.Field, f.Kind, f.CandidateOnly, f.ControlOnly}, []any{"latency", TestDrift, int64(6000), int64(0)})
 	if l := v.Latency; l.Slower != 6000 || !l.Confirmed || l.P99Ratio == nil || math.Abs(*l.P99Ratio-1.5) > 0.04 {
@@ -522,5 +525,34 @@ func BenchmarkJudge(b *testing.B) {
 				watch.Judge(all)
 			}
 		})
+	}
+}
+
+// A control that does not answer, or that always differs, is no proof, however lopsided that makes the counts.
+func TestASilentControlProvesNothing(t *testing.T) {
+	unanswered := func(n int) *Tally {
+		tally := NewTally(nil)
+		for range n {
+			c := compared("GET /a", at(fieldTransport, 0, 4))
+			c.Failed = true
+			tally.Add(c)
+		}
+		return tally
+	}
+	never := func(int) []FieldComparison { return nil }
+	want(t, judged(t, unanswered(2000)), Undecided, "the interval reaches 100 %, over the budget of 0.1 %",
+		"the control failed in 2,000 more of 2,000 requests than the candidate: these prove nothing")
+	v := judged(t, story(unanswered(1000), "GET /a", 1000, never))
+	want(t, v, Undecided, "the control failed in 1,000 more of 2,000 requests than the candidate: these prove nothing")
+	if v.MoreNeeded == nil || *v.MoreNeeded < 3906 || *v.MoreNeeded > 3906*101/100 {
+		t.Errorf("forecast %v", v.MoreNeeded)
+	}
+	if v := judged(t, story(unanswered(1000), "GET /a", 4906, never)); v.Word != Equivalent {
+		t.Errorf("with enough answers: %s, %q", v.Word, v.Reasons)
+	}
+	v = judged(t, story(NewTally(nil), "GET /a", 3000, every(1, at("body.x", 0, 1))))
+	want(t, v, Undecided, "the interval reaches 100 %, over the budget of 0.1 %")
+	if v.MoreNeeded != nil {
+		t.Errorf("forecast %d", *v.MoreNeeded)
 	}
 }

@@ -99,6 +99,7 @@ func (r *reading) finding(route, field string, n int64) Finding {
 	f := Finding{
 		Route: route, Field: field, Kind: r.test, Compared: n, LnE: r.lnE, Samples: []int64{},
 		CandidateOnly: r.counts.CandidateOnly, ControlOnly: r.counts.ControlOnly, Both: r.counts.Both,
+		Informs: field == fieldLatency || field == FieldSize && r.test == TestDrift,
 	}
 	switch {
 	case r.confirmed != nil:

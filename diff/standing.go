@@ -32,9 +32,7 @@ type measured struct {
 }
 
 // informs tells of a difference that is shown and may be confirmed, but decides nothing.
-func (st *standing) informs() bool {
-	return st.finding.Field == fieldLatency || st.finding.Field == FieldSize && st.finding.Kind == TestDrift
-}
+func (st *standing) informs() bool { return st.finding.Informs }
 
 // field judges one field anew where its row or its number of requests changed, and tells whether that was so.
 func (w *Watch) field(st *standing, row *FieldTally, route *RouteTally, at time.Time) (changed bool) {

@@ -33,7 +33,7 @@ type Verdict struct {
 	Word          Word           `json:"verdict"`
 	Reasons       []string       `json:"reasons"`
 	MoreNeeded    *int64         `json:"more_needed"`
-	NotJudged     []NotJudged    `json:"not_judged"`
+	NotJudged     []NotJudged    `json:"not_judged"`  // 10,000 at most
 	Differences   []Finding      `json:"differences"` // confirmed ones first, then by evidence; 10,000 at most: callers cut further
 	Latency       LatencyFinding `json:"latency"`
 	Routes        []*Verdict     `json:"-"` // one a route, sorted by name; nil within a route's own
@@ -59,6 +59,7 @@ type Finding struct {
 	Both          int64      `json:"both"`
 	LnE           float64    `json:"ln_e"`
 	Confirmed     bool       `json:"confirmed"`
+	Informs       bool       `json:"informs,omitempty"` // size and latency: even confirmed it decides nothing
 	ConfirmedAt   *time.Time `json:"confirmed_at,omitempty"`
 	ConfirmedOn   int64      `json:"confirmed_on,omitempty"`    // requests compared on the route by then
 	MoreToConfirm int64      `json:"more_to_confirm,omitempty"` // candidate-only requests still needed, none to the control
