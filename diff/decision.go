@@ -65,9 +65,12 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 	if row.NoControl > 0 {
 		say(s.uncontrolled())
 	}
-	proven := s.watch.bets.atMost(s.scores(), cfg.Alpha, cfg.budget()*s.seen())
-	if !proven {
+	proven := s.proven()
+	if !proven && (s.silent <= 0 || 1-v.EquivBounds[0] > cfg.budget()) {
 		say(s.reaches(v))
+	}
+	if !proven && s.silent > 0 {
+		say(s.unanswered())
 	}
 	for _, st := range s.confirmed {
 		if st.over != nil {

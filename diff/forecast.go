@@ -6,8 +6,11 @@ import "math"
 // when there are enough, and false when no number is.
 func (s *scope) forecast() (more int64, ok bool) {
 	budget, alpha, bets := s.watch.cfg.budget(), s.watch.cfg.Alpha, s.watch.bets
-	now := s.scores()
-	limit := budget * s.seen()
+	now, seen := s.proving()
+	if seen <= 0 {
+		return 0, false
+	}
+	limit := budget * seen
 	noise := 0.0
 	if n := now.all(); n > 0 {
 		noise = (now.plus + now.minus) / n / 2 // of the requests, on each side
@@ -25,7 +28,7 @@ func (s *scope) forecast() (more int64, ok bool) {
 			return bets.atMost(scores{own.plus, own.zero + m, own.minus}, st.over.alpha, budget)
 		})
 		// Of the scope's requests only some are the field's.
-		more = max(more, int64(math.Ceil(float64(k)*now.all()/own.all())))
+		more = max(more, int64(math.Ceil(float64(k)*count(s.row.Compared)/own.all())))
 	}
 	return max(more, s.watch.cfg.MinCompared-s.row.Compared), ok
 }

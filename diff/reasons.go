@@ -63,6 +63,12 @@ func (s *scope) uncontrolled() string {
 	return humanize.Comma(s.row.NoControl) + " of " + humanize.Comma(s.row.Compared) + " requests were compared without a secondary, and " + why
 }
 
+// unanswered says that what the control did not answer is no proof.
+func (s *scope) unanswered() string {
+	return "the control failed in " + humanize.Comma(s.silent) + " more of " + humanize.Comma(s.row.Compared) +
+		" requests than the candidate: these prove nothing"
+}
+
 // byThemselves names routes that are different though the run as a whole is not.
 func (s *scope) byThemselves() string {
 	names, rest := s.different, ""

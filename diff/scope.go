@@ -17,6 +17,7 @@ type scope struct {
 	noisiest  *standing
 	hidden    []NotJudged
 	different []string // routes that are different by themselves
+	silent    int64    // requests in which the control alone failed, less those in which the candidate alone did
 }
 
 // add takes in one field of the scope.
@@ -31,6 +32,10 @@ func (s *scope) add(st *standing) {
 		return
 	}
 	s.standings = append(s.standings, st)
+	if st.row.Field == fieldTransport {
+		c := &st.row.Tests[TestValue].Counts
+		s.silent += c.ControlOnly - c.CandidateOnly
+	}
 	if s.noisiest == nil || st.noise() > s.noisiest.noise() {
 		s.noisiest = st
 	}
@@ -45,7 +50,8 @@ func (s *scope) include(r *routeStanding) {
 	if n := r.noisiest; n != nil && (s.noisiest == nil || n.noise() > s.noisiest.noise()) {
 		s.noisiest = n
 	}
-	s.hidden = append(s.hidden, r.last.NotJudged...)
+	s.silent += r.silent
+	s.hidden = append(s.hidden, r.last.NotJudged[:min(len(r.last.NotJudged), maxFindings-len(s.hidden))]...)
 	if r.last.Word == Different {
 		s.different = append(s.different, r.row.Route)
 	}
@@ -92,6 +98,21 @@ func (s *scope) scores() scores { return s.row.Results.scores(s.row.Compared) }
 //
 // Source: Abbott, "A method of computing the effectiveness of an insecticide" (1925).
 func (s *scope) seen() float64 { return 1 - ratio(s.row.ControlUp, s.row.Compared) }
+
+// proving is what may prove "equivalent": scores, and seen, without the requests in which the control failed more often
+// than the candidate did. A control that does not answer makes nobody equal. To leave out −1s can only raise the bound.
+func (s *scope) proving() (scores, float64) {
+	silent := max(s.silent, 0)
+	c := s.row.Results
+	c.ControlOnly = max(c.ControlOnly-silent, 0)
+	return c.scores(s.row.Compared - silent), 1 - ratio(s.row.ControlUp-silent, s.row.Compared-silent)
+}
+
+// proven tells whether the upper bound is within the budget.
+func (s *scope) proven() bool {
+	now, seen := s.proving()
+	return seen > 0 && s.watch.bets.atMost(now, s.watch.cfg.Alpha, s.watch.cfg.budget()*seen)
+}
 
 // rate is the equivalence rate for a corrected excess.
 func rate(d float64) float64 { return 1 - math.Min(1, math.Max(0, d)) }
