@@ -153,6 +153,21 @@ func TestProblemsNameTheThingAndTheRemedy(t *testing.T) {
 	}
 }
 
+// RFC 9110, section 15.5.6: who asks with a wrong method is told the right ones.
+func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	for _, c := range []struct{ method, path, allow string }{
+		{"DELETE", "/api/v1/shadowing", "GET, HEAD, PUT"},
+		{"POST", "/api/v1/samples/1", "GET, HEAD"},
+		{"GET", "/theme", "POST"},
+		{"PUT", "/", "GET, HEAD"},
+	} {
+		if a := r.do(c.method, c.path, ""); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d, Allow %q, want %q", c.method, c.path, a.status, a.header.Get("Allow"), c.allow)
+		}
+	}
+}
+
 func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	r := newRig(t, shop("1"), shop("2"), nil)
 	for _, at := range []string{"/a", "/b", "/c", "/d", "/e"} {

@@ -24,10 +24,26 @@ func (s *Server) routes() http.Handler {
 		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler())
 	})
 	r.NotFound(s.notFound)
-	r.MethodNotAllowed(s.api(func(_ http.ResponseWriter, r *http.Request) error {
-		return refuse(http.StatusMethodNotAllowed, "%s is not a method of %s", r.Method, r.URL.Path)
+	r.MethodNotAllowed(s.api(func(w http.ResponseWriter, req *http.Request) error {
+		methods := methodsOf(r, req.URL.Path)
+		w.Header().Set("Allow", methods)
+		return refuse(http.StatusMethodNotAllowed, "%s is not a method of %s, which takes %s", req.Method, req.URL.Path, methods)
 	}))
 	return r
+}
+
+// methodsOf lists the methods of an address, as the header Allow does.
+func methodsOf(routes chi.Routes, path string) string {
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+		if routes.Match(chi.NewRouteContext(), m, path) {
+			methods = append(methods, m)
+			if m == http.MethodGet {
+				methods = append(methods, http.MethodHead)
+			}
+		}
+	}
+	return strings.Join(methods, ", ")
 }
 
 func (s *Server) routePages(r chi.Router) {
