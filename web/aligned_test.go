@@ -152,7 +152,7 @@ func TestOneShadowFailed(t *testing.T) {
 	sample := compared(t, `{"a":1}`, `{"a":1}`, `{"a":1}`)
 	sample.Responses[multicast.Candidate] = multicast.Response{Outcome: multicast.OutcomeReset, Detail: "connection reset"}
 	sample.Candidate = []diff.Difference{{Field: "transport", Kind: diff.KindFailed, Left: `"ok"`, Right: `"reset"`}}
-	page := samplePageOf(sample)
+	page := samplePageOf(sample, nil)
 	if want := "The candidate gave no answer: connection reset."; page.Sentence != want {
 		t.Errorf("sentence %q, want %q", page.Sentence, want)
 	}

@@ -64,7 +64,9 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 			writeProblem(w, p)
 			return
 		}
-		if err := s.render(w, r, p.Status, "problem", &problemPage{frame: s.frameFor(r, s.deps.DB.Snapshot(), p.Title), Problem: p}); err != nil {
+		page := &problemPage{frame: s.frameFor(r, s.deps.DB.Snapshot(), p.Title), Problem: p}
+		page.Still = true // it is tried again now and then, not at each snapshot
+		if err := s.render(w, r, p.Status, "problem", page); err != nil {
 			s.logFailure(r, err)
 			http.Error(w, p.Detail, p.Status)
 		}

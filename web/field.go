@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -22,6 +23,7 @@ type fieldPage struct {
 	At           string // what "differs" means in the square
 	Tests        []testRow
 	Values       []valuesRow
+	MoreValues   int64 // combinations beyond those listed
 	Series       seriesView
 	Samples      []sampleRow
 	Kept         int
@@ -94,15 +96,20 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, samples []*store.Sample, points []store.Point) *fieldPage {
 	page := &fieldPage{
 		Route: t.Route, Field: t.Field, Square: squareOf(whole.Judged(), t.Tests[diff.TestValue].Counts),
-		Tests: testRows(t), Values: valuesOf(samples, t.Field), Series: seriesOf(points), Kept: len(samples),
+		Tests: testRows(t), Series: seriesOf(points), Kept: len(samples),
 		First: t.First, Last: t.Last,
 	}
+	page.Values, page.MoreValues = valuesOf(samples, t.Field)
 	c := t.Tests[diff.TestValue].Counts
 	page.Seen = c.CandidateOnly + c.ControlOnly + c.Both
 	if v != nil {
 		for _, f := range v.Differences {
 			if f.Field == t.Field {
-				view := findingOf(f, v.Budget, 0)
+				view := findingOf(f, v.Budget)
+				view.Disagrees = disagreementOf(t, f.Compared)
+				if words := kindsOfBody(samples, f); words != "" {
+					view.Meaning = words
+				}
 				page.Finding = &view
 				if f.Kind > diff.TestValue && f.Kind <= diff.TestPresence {
 					page.At, page.Square = testMeaning(f.Kind), squareOf(f.Compared, t.Tests[f.Kind].Counts)
@@ -129,9 +136,31 @@ func fieldSentence(f *findingView, sq squareView) string {
 		return f.Meaning + " Confirmed " + f.Standing + "."
 	case f.Suspected && f.Standing != "":
 		return f.Meaning + " Not confirmed yet: " + f.Standing + "."
+	case f.Disagrees == nil:
+		return fmt.Sprintf("Noise so far: %s of %s.", f.Counts, things(f.Compared, "request"))
 	default:
-		return fmt.Sprintf("Noise so far: the candidate differs in %s, the control in %s of %s.", f.Candidate, f.Control, things(sq.Compared, "request"))
+		return fmt.Sprintf("Noise so far: the candidate differs in %s, the control in %s of %s.",
+			f.Disagrees.Candidate, f.Disagrees.Control, things(f.Compared, "request"))
 	}
+}
+
+// kindsOfBody says which kinds of body were met where they differ, as far as a kept sample tells.
+func kindsOfBody(samples []*store.Sample, f diff.Finding) string {
+	if f.Field != "body" || f.Kind != diff.TestType {
+		return ""
+	}
+	for _, sample := range samples {
+		for _, d := range sample.Candidate {
+			if d.Field != f.Field || d.Kind != diff.KindContent {
+				continue
+			}
+			words := strings.FieldsFunc(d.Note, func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
+			if len(words) >= 3 && words[1] == "against" {
+				return fmt.Sprintf("The body is of another kind: %s instead of %s.", words[2], words[0])
+			}
+		}
+	}
+	return ""
 }
 
 func testRows(t *diff.FieldTally) []testRow {
@@ -170,9 +199,9 @@ func evidence(t diff.Test, c diff.Counts) float64 {
 	return diff.Evidence(c.CandidateOnly, c.ControlOnly)
 }
 
-// valuesOf gathers what the three sides had at a field in the kept samples, the most frequent first.
-func valuesOf(samples []*store.Sample, field string) []valuesRow {
-	var rows []valuesRow
+// valuesOf gathers what the three sides had at a field in the kept samples, the most frequent first, and counts the
+// combinations that are too many to list.
+func valuesOf(samples []*store.Sample, field string) (rows []valuesRow, more int64) {
 	at := map[[4]string]int{}
 	for _, sample := range samples {
 		for _, p := range placesViewOf(sample) {
@@ -196,7 +225,8 @@ func valuesOf(samples []*store.Sample, field string) []valuesRow {
 		}
 		return order[a.Mark] - order[b.Mark]
 	})
-	return rows[:min(len(rows), valuesShown)]
+	shown := min(len(rows), valuesShown)
+	return rows[:shown], int64(len(rows) - shown)
 }
 
 func sampleRowOf(sample *store.Sample, field string) sampleRow {

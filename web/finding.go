@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"shadowdiff/diff"
@@ -23,11 +24,11 @@ type findingView struct {
 	Odds         string
 	Confirmed    bool
 	Suspected    bool
+	Informs      bool // decides nothing by itself
 	Whisker      whisker
-	Bar          bar
-	Candidate    string // rate
-	Control      string
-	Sample       int64 // 0: none is kept
+	Compared     int64
+	Disagrees    *disagreement // nil where it is not shown, or nothing disagrees
+	Sample       int64         // 0: none is kept
 }
 
 // findingsView are the lists of an overview or a route.
@@ -44,15 +45,29 @@ type findingCounts struct{ Confirmed, Suspected, Rest int64 }
 // findingsShown bounds each list of a page; the API has no such bound.
 const findingsShown = 200
 
-// findingsOf sorts a verdict's differences into the three lists; the rest only if it is wanted.
+// Informs tells whether any of those that are confirmed or suspected decides nothing.
+func (v findingsView) Informs() bool {
+	informs := func(f findingView) bool { return f.Informs }
+	return slices.ContainsFunc(v.Confirmed, informs) || slices.ContainsFunc(v.Suspected, informs)
+}
+
+// findingsOf sorts a verdict's differences into the three lists, in each what decides before what informs only; the rest
+// only if it is wanted.
 func findingsOf(v *diff.Verdict, rest bool) findingsView {
 	var views findingsView
-	most := 0.0
-	for _, f := range v.Differences {
-		most = max(most, float64(f.CandidateOnly+f.Both), float64(f.ControlOnly+f.Both))
-	}
-	for _, f := range v.Differences {
-		view := findingOf(f, v.Budget, most)
+	differences := slices.Clone(v.Differences)
+	slices.SortStableFunc(differences, func(a, b diff.Finding) int {
+		switch {
+		case a.Informs == b.Informs:
+			return 0
+		case b.Informs:
+			return -1
+		default:
+			return 1
+		}
+	})
+	for _, f := range differences {
+		view := findingOf(f, v.Budget)
 		switch {
 		case f.Confirmed:
 			add(&views.Confirmed, &views.Beyond.Confirmed, view)
@@ -73,12 +88,11 @@ func add(shown *[]findingView, beyond *int64, view findingView) {
 	}
 }
 
-func findingOf(f diff.Finding, budget, most float64) findingView {
+func findingOf(f diff.Finding, budget float64) findingView {
 	view := findingView{
-		Route: f.Route, Field: f.Field, Path: findingPath(f), Kind: f.Kind, Meaning: meaning(f.Kind), Counts: countsOf(f), Odds: odds(f.LnE),
+		Route: f.Route, Field: f.Field, Path: findingPath(f), Kind: f.Kind, Meaning: meaning(f), Counts: countsOf(f), Odds: odds(f.LnE),
 		Confirmed: f.Confirmed, Suspected: !f.Confirmed && f.LnE >= suspect, At: f.ConfirmedAt,
-		Bar:       barOf(float64(f.CandidateOnly+f.Both), float64(f.ControlOnly+f.Both), most),
-		Candidate: share(f.CandidateOnly+f.Both, f.Compared), Control: share(f.ControlOnly+f.Both, f.Compared),
+		Informs: f.Informs, Compared: f.Compared,
 	}
 	if f.Compared > 0 {
 		view.Whisker = whiskerOf(float64(f.CandidateOnly-f.ControlOnly)/float64(f.Compared), f.ExcessBounds, budget)
@@ -126,7 +140,15 @@ func countsOf(f diff.Finding) string {
 }
 
 // meaning is each kind's sentence, shown where the word stands.
-func meaning(t diff.Test) string {
+func meaning(f diff.Finding) string {
+	switch {
+	case f.Field == "latency":
+		return "The candidate takes longer than the control for the same request."
+	case f.Field == diff.FieldSize && f.Kind == diff.TestDrift:
+		return "The candidate's bodies lean to one side of the control's in length."
+	case f.Field == "body" && f.Kind == diff.TestType:
+		return "The candidate's body is of another kind: other than JSON, or JSON of another type."
+	}
 	return map[diff.Test]string{
 		diff.TestValue:    "The candidate has another value here.",
 		diff.TestFormat:   "The candidate's value has another shape, as an epoch has where a date was.",
@@ -134,5 +156,5 @@ func meaning(t diff.Test) string {
 		diff.TestPresence: "The field is there on one side only.",
 		diff.TestExtent:   "Both differ from the primary, but one of them at more places.",
 		diff.TestDrift:    "The candidate's number leans to one side of the control's.",
-	}[t]
+	}[f.Kind]
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"shadowdiff/diff"
 )
@@ -30,6 +31,35 @@ type cell struct {
 	Before, In, End string // In is what is unlike the primary's
 	Absent          bool
 	Differs         bool
+}
+
+const (
+	cellShort = 160 // characters of a value that a list shows before it folds it
+	cellPart  = 60  // characters of each part that stand for a folded value
+)
+
+// Length is the number of characters of a value as far as it is shown.
+func (c cell) Length() int64 { return int64(utf8.RuneCountInString(c.Before + c.In + c.End)) }
+
+// Long tells a value that a list folds.
+func (c cell) Long() bool { return c.Length() > cellShort }
+
+// Short is what stands for a long value: what is unlike the primary's, and a little of what is around it.
+func (c cell) Short() cell {
+	if b := []rune(c.Before); len(b) > cellPart && c.In+c.End != "" {
+		c.Before = "…" + string(b[len(b)-cellPart:])
+	} else {
+		c.Before = begin(c.Before)
+	}
+	c.In, c.End = begin(c.In), begin(c.End)
+	return c
+}
+
+func begin(s string) string {
+	if r := []rune(s); len(r) > cellPart {
+		return string(r[:cellPart]) + "…"
+	}
+	return s
 }
 
 // line is one aligned line of the three answers, in the order primary, control, candidate.

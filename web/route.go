@@ -43,6 +43,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := routePageOf(tally, verdict)
+	page.Findings.disagree(func(field string) *diff.FieldTally { return fieldOf(snap, name, field) })
 	page.Series = series
 	page.Equal = snap.SampleIDs(name, "")
 	page.frame = s.frameFor(r, snap, name)

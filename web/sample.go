@@ -22,6 +22,7 @@ type samplePage struct {
 	Request    requestView
 	Legs       [3]legView // primary, control, candidate
 	Places     []placeView
+	Drifted    []driftedView
 	Headers    []line
 	Body       bodyView
 	Redactions int
@@ -66,8 +67,9 @@ func (s *Server) sample(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := samplePageOf(sample)
-	page.frame = s.frameFor(r, s.deps.DB.Snapshot(), fmt.Sprintf("Sample %d", sample.ID))
+	snap := s.deps.DB.Snapshot()
+	page := samplePageOf(sample, verdictOf(snap, sample.Route))
+	page.frame = s.frameFor(r, snap, fmt.Sprintf("Sample %d", sample.ID))
 	page.Still = true
 	return s.render(w, r, http.StatusOK, "sample", page)
 }
@@ -75,7 +77,7 @@ func (s *Server) sample(w http.ResponseWriter, r *http.Request) error {
 // storedRole is where each column finds its response.
 var storedRole = [3]multicast.Role{multicast.Primary, multicast.Secondary, multicast.Candidate}
 
-func samplePageOf(sample *store.Sample) *samplePage {
+func samplePageOf(sample *store.Sample, v *diff.Verdict) *samplePage {
 	page := &samplePage{
 		ID: sample.ID, Exchange: sample.Exchange, Time: sample.Time, Route: sample.Route, Result: resultWords(sample.Result),
 		Request: requestOf(&sample.Request), Places: placesViewOf(sample), Headers: headerLines(sample),
@@ -85,7 +87,8 @@ func samplePageOf(sample *store.Sample) *samplePage {
 		page.Legs[side] = legViewOf(&sample.Responses[role], roleWords[side], sample.BodyCut[role])
 	}
 	page.Legs[control].Differs, page.Legs[candidate].Differs = differs(sample.Control, markControl), differs(sample.Candidate, markCandidate)
-	page.Sentence = sampleSentence(sample, page.Places)
+	page.Drifted = driftedIn(sample, page.Places, v)
+	page.Sentence = sampleSentence(sample, page.Places, page.Drifted)
 	return page
 }
 
@@ -103,7 +106,7 @@ func resultWords(r diff.Result) string {
 }
 
 // sampleSentence says what this request got, by the first place where the candidate stands alone.
-func sampleSentence(sample *store.Sample, found []placeView) string {
+func sampleSentence(sample *store.Sample, found []placeView, drifted []driftedView) string {
 	alone, noise := 0, 0
 	var first *placeView
 	for i := range found {
@@ -118,9 +121,9 @@ func sampleSentence(sample *store.Sample, found []placeView) string {
 	}
 	switch {
 	case len(found) == 0:
-		return "All three answers agree under the rules."
+		return "All three answers agree under the rules" + yet(drifted) + "."
 	case first == nil:
-		return fmt.Sprintf("The candidate stands alone nowhere; %s is noise.", things(int64(noise), "difference"))
+		return fmt.Sprintf("The candidate stands alone nowhere; %s noise", isAre(noise, "difference is", "differences are")) + yet(drifted) + "."
 	case first.Field == "transport":
 		return "The candidate gave no answer: " + sample.Responses[multicast.Candidate].Detail + "."
 	}
@@ -132,6 +135,18 @@ func sampleSentence(sample *store.Sample, found []placeView) string {
 		sentence += fmt.Sprintf(". %s noise", isAre(noise, "other difference is", "other differences are"))
 	}
 	return sentence + "."
+}
+
+// yet says that something has drifted where a request by itself shows only noise.
+func yet(drifted []driftedView) string {
+	if len(drifted) == 0 {
+		return ""
+	}
+	words := ", but over many requests " + drifted[0].Field + " has drifted"
+	if drifted[0].Words != "" {
+		words += ": " + drifted[0].Words
+	}
+	return words
 }
 
 func short(p *placeView, side int) string {

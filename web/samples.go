@@ -207,7 +207,8 @@ func (s *Server) findSample(r *http.Request) (*store.Sample, error) {
 	sample, err := s.deps.DB.Sample(r.Context(), id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, refuse(http.StatusNotFound,
-			"sample %d is not kept any more, or never was; store.keep_samples and store.max_size say how long they are", id)
+			"sample %d is not kept any more, or never was: others of its fields have taken its place (store.samples_per_field), "+
+				"or it was older than store.keep_samples, or the file was over store.max_size", id)
 	}
 	return sample, err
 }

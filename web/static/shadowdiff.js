@@ -97,25 +97,35 @@
 
   // What the server refused is said above the page, which stays as it was. A fetch that works again takes it back.
   const said = document.getElementById("said");
+  let dismissed = "";
   const say = (text, passing) => {
+    if (passing && text === dismissed) return; // what a fetch in the background repeats was read already
     const note = document.createElement("p");
     note.className = "notice";
     note.append(text + " ");
     const close = document.createElement("button");
     close.textContent = "Dismiss";
-    close.addEventListener("click", () => said.replaceChildren());
+    close.addEventListener("click", () => {
+      dismissed = text;
+      said.replaceChildren();
+    });
     note.append(close);
     said.dataset.passing = passing ? "yes" : "no";
     said.replaceChildren(note);
   };
   document.body.addEventListener("htmx:response:error", (e) => {
     const ctx = e.detail.ctx;
+    const get = ctx.request.method === "GET";
+    if (get && document.querySelector(".is-problem")) return; // the page says it itself, and goes on trying
     let text = "The page could not be fetched again (status " + ctx.response.status + ").";
     try { text = JSON.parse(ctx.text).detail || text; } catch { /* a proxy's page */ }
-    say(text, ctx.request.method === "GET");
+    say(text, get);
   });
   document.body.addEventListener("htmx:after:swap", (e) => {
-    if (said.dataset.passing === "yes" && e.detail.ctx.response?.status < 400) said.replaceChildren();
+    if (e.detail.ctx.response?.status < 400) {
+      dismissed = "";
+      if (said.dataset.passing === "yes") said.replaceChildren();
+    }
     settle();
   });
   document.body.addEventListener("htmx:error", () => stale(true));
