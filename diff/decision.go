@@ -69,8 +69,12 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 	if !proven && (s.silent <= 0 || 1-v.EquivBounds[0] > cfg.budget()) {
 		say(s.reaches(v))
 	}
-	if !proven && s.silent > 0 {
+	switch {
+	case proven:
+	case s.silent > 0:
 		say(s.unanswered())
+	case s.seen() <= 0:
+		say("in every request the control differs at some field more than the candidate does: such noise leaves nothing to judge")
 	}
 	for _, st := range s.confirmed {
 		if st.over != nil {
