@@ -1,6 +1,11 @@
 package multicast
 
 import (
+	"fmt"
+	"math"
+	"net/netip"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +87,7 @@ func TestEveryFaultAtOnceWithItsKey(t *testing.T) {
 		"upstream.dial_timeout: must be above 0, is 0s", "upstream.head_timeout: must be 0 or more", "upstream.idle_timeout: ",
 		"upstream.tls.key: is required", "server.read_header_timeout: ", "server.idle_timeout: ", "server.max_header: must be from 4KiB",
 		"trusted_proxies[1]: must be an address", "route_header: must be the name",
-		"shadow.timeout: must be above 0, is -1s", "shadow.concurrency: must be above 0", "shadow.queue: must be 0 or more",
+		"shadow.timeout: must be above 0, is -1s", "shadow.concurrency: must be from 1 to 65536", "shadow.queue: must be from 0 to 1000000",
 		"shadow.max_request_body: must be 0 or more", "shadow.max_response_body: must be from 1B", "shadow.memory: must be 1MiB",
 		"shadow.host: must be keep", "shadow.set_headers.Host: is set with shadow.host", "shadow.set_headers.Te: cannot be set",
 		"shadow.set_headers.X-A: must be one line", "shadow.remove_headers[0]: ",
@@ -121,6 +126,12 @@ func TestPrimaryAtOwnAddressIsRefused(t *testing.T) {
 		{":8880", "http://192.0.2.1:8880", false},
 		{":8880", "http://shop.example:8880", false},
 		{"127.0.0.1:0", "http://127.0.0.1:9001", false},
+		{"127.0.0.1:8880", "http://[::ffff:127.0.0.1]:8880", true},
+		{"[::1]:8880", "http://localhost.:8880", true},
+		{":http", "http://127.0.0.1:080", true},
+		{":80", "http://127.0.0.1:", true},
+		{"127.0.0.1:8880", "http://0.0.0.0:8880", true},
+		{"192.0.2.1:8880", "http://0.0.0.0:8880", false},
 	} {
 		cfg := DefaultConfig()
 		cfg.Listen, cfg.Primary = c.listen, c.primary
@@ -131,5 +142,59 @@ func TestPrimaryAtOwnAddressIsRefused(t *testing.T) {
 	}
 	if _, err := New(Config{}, Deps{}); err == nil || !strings.Contains(err.Error(), "shadow.timeout") {
 		t.Errorf("a proxy was made of nothing: %v", err)
+	}
+}
+
+// One request to a proxy that is its own primary would take every file descriptor, so that names are looked up as well.
+func TestPrimaryAtOwnNameIsRefused(t *testing.T) {
+	names := map[string][]netip.Addr{
+		"here": {netip.MustParseAddr("192.0.2.9"), netip.MustParseAddr("127.0.0.1")}, "there": {netip.MustParseAddr("192.0.2.1")},
+	}
+	look := func(name string) []netip.Addr { return names[name] }
+	for _, c := range []struct {
+		listen, primary string
+		own             bool
+	}{
+		{":8880", "http://here:8880", true},
+		{"127.0.0.1:8880", "http://here:8880", true},
+		{"here:8880", "http://127.0.0.1:8880", true},
+		{"here:8880", "http://here:8880", true},
+		{":8880", "http://here:8881", false},
+		{":8880", "http://there:8880", false},
+		{"here:8880", "http://there:8880", false},
+		{":8880", "http://nowhere:8880", false},
+	} {
+		primary, err := parseTarget(c.primary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := ownAddress(c.listen, primary, look); own != c.own {
+			t.Errorf("listen %s, primary %s: own is %t", c.listen, c.primary, own)
+		}
+	}
+
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := lookUp(name)
+	own := slices.ContainsFunc(known, func(addr netip.Addr) bool { return arrives(addr, netip.IPv6Unspecified()) })
+	cfg := DefaultConfig()
+	cfg.Primary = "http://" + name + ":8880"
+	_, err = New(cfg, Deps{})
+	if refused := err != nil && strings.Contains(err.Error(), "must not be the address listened on"); refused != own {
+		t.Errorf("%s is %v; New: %v", name, known, err)
+	}
+}
+
+func TestWhatNoMachineHasIsRefused(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Primary, cfg.Candidate = "http://127.0.0.1:9001", "http://127.0.0.1:65536"
+	cfg.Shadow.Concurrency, cfg.Shadow.Queue = math.MaxInt, math.MaxInt
+	faults := fmt.Sprint(cfg.Validate())
+	for _, key := range []string{"candidate: must have a port", "shadow.concurrency: ", "shadow.queue: "} {
+		if !strings.Contains(faults, key) {
+			t.Errorf("no fault of %s in %s", key, faults)
+		}
 	}
 }

@@ -27,6 +27,13 @@ func (f *faults) negative(key string, d time.Duration) {
 	}
 }
 
+// concurrency checks how many requests may be in flight; what is far beyond any machine is a slip.
+func (f *faults) concurrency(key string, n int) {
+	if n < 1 || n > 65_536 {
+		f.add(key, "must be from 1 to 65536, is %d", n)
+	}
+}
+
 func (f *faults) methods(key string, methods []string) {
 	for i, m := range methods {
 		if !token(m) || m != strings.ToUpper(m) {

@@ -63,7 +63,7 @@ type Proxy struct {
 }
 
 // New readies a proxy for a valid configuration; it opens no connection. It fails with all faults of the configuration,
-// joined.
+// joined, and where the primary's name turns out to be the proxy's own.
 func New(cfg Config, deps Deps) (*Proxy, error) {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, fmt.Errorf("configuration: %w", errors.Join(faults...))
@@ -95,6 +95,9 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 // connect readies the three upstreams.
 func (p *Proxy) connect() (err error) {
 	p.primary, _ = parseTarget(p.cfg.Primary)
+	if ownAddress(p.cfg.Listen, p.primary, lookUp) {
+		return fmt.Errorf("primary: "+ownPrimary, p.cfg.Listen)
+	}
 	if p.upstream, err = primaryTransport(p.cfg.Upstream, p.primary); err != nil {
 		return err
 	}

@@ -2,9 +2,9 @@ package multicast
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -29,14 +29,25 @@ func parseTarget(address string) (target, error) {
 	case t.scheme != "http" && t.scheme != "https":
 		return target{}, fmt.Errorf("must begin with http:// or https://, is %q", address)
 	}
+	if port := u.Port(); port != "" && !validPort(port) {
+		return target{}, fmt.Errorf("must have a port from 1 to 65535, is %q", address)
+	}
 	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return target{}, fmt.Errorf("must have no user, query or fragment: scheme, host, port and a base path only")
 	}
 	return t, nil
 }
 
+func validPort(text string) bool {
+	port, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && port > 0
+}
+
+// name is the host without the port, and without the brackets of an IPv6 address.
+func (t target) name() string { return (&url.URL{Host: t.host}).Hostname() }
+
 func (t target) port() string {
-	if _, port, err := net.SplitHostPort(t.host); err == nil {
+	if port := (&url.URL{Host: t.host}).Port(); port != "" {
 		return port
 	}
 	if t.scheme == "https" {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -57,8 +55,8 @@ func (c *Config) validateAddresses(f *faults) {
 			f.add(role.key, "%v", err)
 		}
 	}
-	if t, err := parseTarget(c.Primary); err == nil && ownAddress(c.Listen, t) {
-		f.add("primary", "must not be the address listened on (%s): every request would come back", c.Listen)
+	if t, err := parseTarget(c.Primary); err == nil && ownAddress(c.Listen, t, localhost) {
+		f.add("primary", ownPrimary, c.Listen)
 	}
 }
 
@@ -77,11 +75,9 @@ func (c *Config) validateSampling(f *faults) {
 
 func (c *ShadowConfig) validate(f *faults) {
 	f.below("shadow.timeout", c.Timeout)
-	if c.Concurrency < 1 {
-		f.add("shadow.concurrency", "must be above 0, is %d", c.Concurrency)
-	}
-	if c.Queue < 0 {
-		f.add("shadow.queue", "must be 0 or more, is %d", c.Queue)
+	f.concurrency("shadow.concurrency", c.Concurrency)
+	if c.Queue < 0 || c.Queue > 1_000_000 {
+		f.add("shadow.queue", "must be from 0 to 1000000, is %d", c.Queue)
 	}
 	if c.MaxRequestBody < 0 {
 		f.add("shadow.max_request_body", "must be 0 or more, is %s", c.MaxRequestBody)
@@ -102,8 +98,8 @@ func (c *RoleConfig) validate(f *faults, key string) {
 	if c.Timeout != nil {
 		f.below(key+".timeout", *c.Timeout)
 	}
-	if c.Concurrency != nil && *c.Concurrency < 1 {
-		f.add(key+".concurrency", "must be above 0, is %d", *c.Concurrency)
+	if c.Concurrency != nil {
+		f.concurrency(key+".concurrency", *c.Concurrency)
 	}
 	if c.Host != nil {
 		f.host(key+".host", *c.Host)
@@ -143,44 +139,4 @@ func parseNetwork(text string) (netip.Prefix, error) {
 		return netip.Prefix{}, err
 	}
 	return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
-}
-
-// ownAddress reports whether a request to the target would arrive at the listener: the same port, at an address that is
-// this machine's. Names but localhost are not looked up; the shadow mark ends what that misses.
-func ownAddress(listen string, t target) bool {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil || port == "0" || port != t.port() {
-		return false
-	}
-	u := url.URL{Host: t.host}
-	name := u.Hostname()
-	if strings.EqualFold(name, host) {
-		return true
-	}
-	if strings.EqualFold(name, "localhost") {
-		name = "127.0.0.1"
-	}
-	addr, err := netip.ParseAddr(name)
-	if err != nil {
-		return false
-	}
-	everywhere := host == "" || host == "0.0.0.0" || host == "::"
-	if addr.IsUnspecified() {
-		addr = netip.MustParseAddr("127.0.0.1")
-	}
-	if addr.IsLoopback() {
-		return everywhere || strings.EqualFold(host, "localhost") || host == addr.String()
-	}
-	return everywhere && localAddress(addr)
-}
-
-func localAddress(addr netip.Addr) bool {
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(addrs, func(a net.Addr) bool {
-		prefix, err := netip.ParsePrefix(a.String())
-		return err == nil && prefix.Addr() == addr
-	})
 }
