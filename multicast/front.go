@@ -141,7 +141,7 @@ func (p *Proxy) rewrite(pr *httputil.ProxyRequest) {
 		out.Header["User-Agent"] = []string{""}
 	}
 	if v.body != nil {
-		out.Trailer = v.body.announced()
+		out.Trailer = v.body.trailer
 		v.body.sent = time.Now()
 	}
 	if v.flight != nil {

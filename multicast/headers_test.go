@@ -290,6 +290,29 @@ func TestTrailersPass(t *testing.T) {
 	}
 }
 
+// A trailer that would frame the message stays where it came from, announced or not: net/http refuses to send it, and the
+// shadows would be blamed for that.
+func TestTrailersThatFrameAreLeftOut(t *testing.T) {
+	s := newStage(t, nil, func(c *Config) { c.Methods = []string{"POST"} })
+	for _, announced := range []string{"Trailer: X-Req\r\n", ""} {
+		w := s.dial()
+		w.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" + announced +
+			"\r\n3\r\nabc\r\n0\r\nX-Req: v\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\nHost: b\r\n\r\n")
+		if res, body := w.response("POST"); res.StatusCode != 200 || body != "hello" {
+			t.Errorf("the client got %d %q", res.StatusCode, body)
+		}
+		if ex := s.exchange(); ex.Unknown != "" || ex.Response(Candidate).Outcome != OutcomeOK {
+			t.Errorf("announced %q: the exchange is %q, the candidate %s", announced, ex.Unknown, ex.Response(Candidate).Detail)
+		}
+		for role := range s.upstream {
+			all := s.upstream[role].requests()
+			if got := all[len(all)-1].trailer; len(got) != 1 || got.Get("X-Req") != "v" {
+				t.Errorf("announced %q: the %s got trailer %v", announced, Role(role), got)
+			}
+		}
+	}
+}
+
 func TestUnsample(t *testing.T) {
 	for sent, want := range map[string]string{
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",

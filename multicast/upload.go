@@ -21,7 +21,7 @@ import (
 type upload struct {
 	body    io.ReadCloser
 	visit   *visit
-	trailer http.Header // those that the client did not announce; nil where none can come
+	trailer http.Header // what is passed on, complete when the body has ended; nil where none can come
 
 	expects   bool          // the client waits for 100 before it sends
 	sent      time.Time     // when the primary was asked
@@ -44,8 +44,9 @@ const (
 
 func newUpload(v *visit) *upload {
 	u := &upload{body: v.in.Body, visit: v, done: make(chan struct{}), expects: v.in.Header["Expect"] != nil}
-	if v.in.ContentLength < 0 && v.in.Trailer == nil {
+	if v.in.ContentLength < 0 || v.in.Trailer != nil {
 		u.trailer = make(http.Header)
+		maps.Copy(u.trailer, v.in.Trailer) // the names of those that are announced
 	}
 	return u
 }
@@ -65,7 +66,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	in := u.visit.in
 	switch {
 	case err == io.EOF:
-		u.copyTrailer(in.Trailer)
+		u.endTrailer()
 		u.state.Store(uploadWhole)
 	case err != nil && !u.closed.Load():
 		u.state.Store(uploadFault(err))
@@ -73,7 +74,7 @@ func (u *upload) Read(p []byte) (int, error) {
 		u.state.Store(uploadWhole)
 	}
 	if f := u.visit.flight; f != nil {
-		f.requestRead(p[:n], err, in.Trailer)
+		f.requestRead(p[:n], err, u.trailer)
 	}
 	return n, err
 }
@@ -92,24 +93,16 @@ func uploadFault(err error) int32 {
 	return uploadBroken
 }
 
-// copyTrailer passes on the trailers that were not announced; what frames a message is never a trailer.
-func (u *upload) copyTrailer(trailer http.Header) {
-	if u.trailer == nil || trailer == nil {
+// endTrailer takes the trailers, also those that were not announced; net/http writes them after the body. What frames a
+// message is never a trailer.
+func (u *upload) endTrailer() {
+	if u.trailer == nil {
 		return
 	}
-	trailer = maps.Clone(trailer)
-	removeHopByHop(trailer)
-	delete(trailer, "Content-Length")
-	delete(trailer, "Host")
-	maps.Copy(u.trailer, trailer)
-}
-
-// announced is the trailer that the primary's request is given: net/http writes what it holds when the body has ended.
-func (u *upload) announced() http.Header {
-	if u.trailer != nil {
-		return u.trailer
-	}
-	return u.visit.in.Trailer
+	maps.Copy(u.trailer, u.visit.in.Trailer)
+	removeHopByHop(u.trailer)
+	delete(u.trailer, "Content-Length")
+	delete(u.trailer, "Host")
 }
 
 // trace notes a 100 from the primary before the transport goes on to read.
