@@ -30,7 +30,7 @@ func (a *answers) read(control bool) bool {
 	for _, role := range roles {
 		r := a.exchange.Response(role)
 		over = over || r.Over || r.Outcome == multicast.OutcomeOversize
-		same = same && bytes.Equal(r.Body, primary.Body)
+		same = same && sentAlike(r, primary)
 	}
 	switch {
 	case over:
@@ -45,7 +45,7 @@ func (a *answers) read(control bool) bool {
 	}
 	for _, role := range roles {
 		r := a.exchange.Response(role)
-		shared := role != multicast.Primary && bytes.Equal(r.Body, primary.Body)
+		shared := role != multicast.Primary && sentAlike(r, primary)
 		d := a.document(role, !shared)
 		if shared {
 			d.Body = a.documents[multicast.Primary].Body
@@ -56,6 +56,13 @@ func (a *answers) read(control bool) bool {
 		a.documents[role] = d
 	}
 	return true
+}
+
+// sentAlike tells whether two bodies are the same bytes and are to be decoded in the same way: gzip that is not labelled
+// so is not what the client can read.
+func sentAlike(a, b *multicast.Response) bool {
+	const coding = "Content-Encoding"
+	return bytes.Equal(a.Body, b.Body) && (len(a.Body) == 0 || slices.Equal(a.Header.Values(coding), b.Header.Values(coding)))
 }
 
 // document reads a response, with its body or without.

@@ -312,3 +312,25 @@ func TestAComparisonSharesNothingWithItsExchange(t *testing.T) {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 }
+
+// A client cannot read gzip that is not labelled so, though the bytes are the same.
+func TestABodyWithoutItsCodingIsAnother(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte(`{"a":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sent := func(codings ...string) *multicast.Response {
+		return &multicast.Response{
+			Outcome: multicast.OutcomeOK, Status: 200, Body: packed.Bytes(), Size: int64(packed.Len()),
+			Header: map[string][]string{"Content-Encoding": codings, "Content-Type": {"application/json"}},
+		}
+	}
+	got := comparer(t).Compare(exchange(sent("gzip"), sent("x-gzip"), sent()))
+	if got.Result != CandidateOnly || len(got.Candidate) != 1 || got.Candidate[0].Kind != KindContent || len(got.Control) != 0 {
+		t.Errorf("%s, %+v", tell(got), got.Candidate)
+	}
+}
