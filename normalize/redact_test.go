@@ -120,6 +120,11 @@ func TestBodiesOfAllKinds(t *testing.T) {
 			"--XX\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n[redacted]\r\n--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--XX--\r\n",
 		},
 		{"a form behind another label", "text/plain", "a=1&user[password]=s3cret&pass%77ord=s3cret", "a=1&user[password]=[redacted]&pass%77ord=[redacted]"},
+		{"JSON within JSON, quotes in hex", "application/json", `{"event":"{\u0022password\u0022:\u0022s3cret\u0022,\u0022a\u0022:1}","b":"\u0022"}`, `{"event":"{\"password\":\"[redacted]\",\"a\":1}","b":"\u0022"}`},
+		{"and twice", "application/json", `{"a":"{\u0022b\u0022:\u0022{\\u0022password\\u0022:\\u0022s3cret\\u0022}\u0022}"}`, `{"a":"{\"b\":\"{\\\"password\\\":\\\"[redacted]\\\"}\"}"}`},
+		{"JSON within a form", "application/x-www-form-urlencoded", "a=1&payload=%7B%22password%22%3A%22s3cret%22%7D&b=%7B%22c%22%3A1%7D", "a=1&payload=%5Bredacted%5D&b=%7B%22c%22%3A1%7D"},
+		{"XML", "text/xml", `<u><n:Password a="b">s3<![CDATA[cret]]></n:Password><password/><passwords>1</passwords></u>`, `<u><n:Password a="b">[redacted]</n:Password><password/><passwords>1</passwords></u>`},
+		{"XML, cut", "text/xml", `<u><password>s3cr`, `<u><password>[redacted]`},
 		{"UTF-16", "application/json", "\xff\xfe" + wide(`{"password":"s3cret"}`), "[redacted: not decoded]"},
 		{"UTF-16 by its label", "application/json; charset=UTF-16LE", wide(`ä{"password":"s3cret"}`), "[redacted: not decoded]"},
 		{"UTF-16 without a word", "application/json", wide(`{"password":"s3cret"}`), "[redacted: not decoded]"},
@@ -250,6 +255,8 @@ func FuzzRedact(f *testing.F) {
 	f.Add(`{"a":"{\"password\":\"s3cret\\\"\"}"}`)
 	f.Add(`{"password":{"password":[]}}`)
 	f.Add(`{"x":"\\\"password\\\":1"}`)
+	f.Add(`{"x":"\\u0022password\u0022:\\\u00221"}`)
+	f.Add(`{"x":"<password>1</password>\u0022"}`)
 	r, err := NewRedactor([]string{"body.**.password"})
 	if err != nil {
 		f.Fatal(err)

@@ -33,7 +33,7 @@ func (r *Redactor) body(header http.Header, body []byte) ([]byte, int) {
 	case isWide(data, params["charset"]):
 		return []byte(redactedUnread), 1
 	case media == "application/x-www-form-urlencoded":
-		text, n := redactForm(string(data), r.namesFormKey)
+		text, n := redactForm(string(data), r.namesFormKey, patterns...)
 		return []byte(text), n
 	case strings.HasPrefix(media, "multipart/") && params["boundary"] != "":
 		return r.multipart(data, params["boundary"])
@@ -119,7 +119,7 @@ func (w *redactWalk) visit(v *Value, from int) {
 		}
 	case String:
 		// A string may hold JSON in its turn; ** reaches there too.
-		if bytes.Contains(v.Raw, []byte(`\"`)) {
+		if bytes.Contains(v.Raw, []byte(`\"`)) || bytes.Contains(v.Raw, []byte(hexQuote)) {
 			if text, n := redactText(w.open(from), v.Raw[1:len(v.Raw)-1]); n > 0 {
 				w.found = append(w.found, replacement{v.Raw, `"` + string(text) + `"`})
 			}
@@ -168,14 +168,14 @@ func offset(data, part []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 }
 
-// redactForm replaces the values of named keys in a query or a form, and whole values that are URLs with such a key in
-// their query in turn.
-func redactForm(form string, named func(name string) bool) (string, int) {
+// redactForm replaces the values of named keys in a query or a form, and whole values that hold such a key in their turn:
+// URLs with a query, and JSON or XML where that may hold the places of the patterns.
+func redactForm(form string, named func(name string) bool, within ...*Pattern) (string, int) {
 	const nested = 4 // URLs within URLs; deeper ones are taken out
-	return redactPairs(form, named, nested)
+	return redactPairs(form, named, within, nested)
 }
 
-func redactPairs(form string, named func(name string) bool, nested int) (string, int) {
+func redactPairs(form string, named func(name string) bool, within []*Pattern, nested int) (string, int) {
 	count := 0
 	var out []byte
 	for form != "" {
@@ -185,7 +185,7 @@ func redactPairs(form string, named func(name string) bool, nested int) (string,
 			pair, separator = form[:end], form[end:end+1]
 		}
 		form = form[len(pair)+len(separator):]
-		if name, value, ok := strings.Cut(pair, "="); ok && (named(formKey(name)) || hidesPair(value, named, nested)) {
+		if name, value, ok := strings.Cut(pair, "="); ok && (named(formKey(name)) || hides(value, named, within, nested)) {
 			pair = name + "=" + redactedEncoded
 			count++
 		}
@@ -194,10 +194,15 @@ func redactPairs(form string, named func(name string) bool, nested int) (string,
 	return string(out), count
 }
 
-// hidesPair tells whether a form's value is a URL whose query has a named key.
-func hidesPair(value string, named func(name string) bool, nested int) bool {
+// hides tells whether a form's value holds a named key in its turn.
+func hides(value string, named func(name string) bool, within []*Pattern, nested int) bool {
 	if plain, err := url.QueryUnescape(value); err == nil {
 		value = plain
+	}
+	if len(within) > 0 && strings.ContainsAny(value, "{[<") {
+		if _, n := redactText(within, []byte(value)); n > 0 {
+			return true
+		}
 	}
 	_, query, ok := strings.Cut(value, "?")
 	if !ok || !strings.Contains(query, "=") {
@@ -206,7 +211,7 @@ func hidesPair(value string, named func(name string) bool, nested int) bool {
 	if nested == 0 {
 		return true
 	}
-	_, n := redactPairs(query, named, nested-1)
+	_, n := redactPairs(query, named, within, nested-1)
 	return n > 0
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // redactText takes values out of what cannot be parsed, a truncated JSON text above all: it looks for members (a quoted
-// name with a colon, or a literal name with a colon or an equals sign) whose name is the last step of a pattern, wherever
-// they stand. A pattern whose last step names nothing gives it no name to look for: then the text is withheld as a whole.
+// name with a colon, or a literal name with a colon or an equals sign) and XML elements whose name is the last step of a
+// pattern, wherever they stand. A pattern whose last step names nothing gives it no name to look for: then the text is withheld as a whole.
 func redactText(patterns []*Pattern, data []byte) ([]byte, int) {
 	names := make([]*segment, 0, len(patterns))
 	for _, p := range patterns {
@@ -22,8 +22,37 @@ func redactText(patterns []*Pattern, data []byte) ([]byte, int) {
 		}
 		names = append(names, &p.segments[last])
 	}
-	t := textRedactor{names: names, data: data}
-	return t.run()
+	t := textRedactor{names: names, data: plainQuotes(data)}
+	if out, n := t.run(); n > 0 {
+		return out, n
+	}
+	return data, 0
+}
+
+// hexQuote is how some encoders write a quote within JSON within a string.
+const hexQuote = `\u0022`
+
+// plainQuotes writes each hexQuote as the quote that it stands for, with as many backslashes as the depth asks for: where
+// JSON was put into a string twice, the quote's backslash was escaped in its turn.
+func plainQuotes(data []byte) []byte {
+	if !bytes.Contains(data, []byte(hexQuote)) {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	run := 0 // backslashes just written
+	for i := 0; i < len(data); i++ {
+		if run > 0 && bytes.HasPrefix(data[i:], []byte(hexQuote[1:])) {
+			out = append(append(out, bytes.Repeat([]byte{'\\'}, run-1)...), '"')
+			i += len(hexQuote) - 2
+			run = 0
+			continue
+		}
+		if run++; data[i] != '\\' {
+			run = 0
+		}
+		out = append(out, data[i])
+	}
+	return out
 }
 
 // names tells whether a segment takes keys by their name.
@@ -42,8 +71,12 @@ type textRedactor struct {
 
 func (t *textRedactor) run() ([]byte, int) {
 	for i := 0; i < len(t.data); i++ {
-		if c := t.data[i]; (c == ':' || c == '=') && i >= t.done && t.isNamed(i) {
+		switch c := t.data[i]; {
+		case i < t.done:
+		case (c == ':' || c == '=') && t.isNamed(i):
 			t.takeValue(i + 1)
+		case c == '>':
+			t.takeElement(i)
 		}
 	}
 	if t.count == 0 {
@@ -72,6 +105,27 @@ func (t *textRedactor) isNamed(i int) bool {
 	// A form's key: user[password], percent-encoded or not.
 	path := formPath(formKey(string(lastOf(before, isFormKeyByte))))
 	return t.data[i] == '=' && len(path) > 0 && t.takes(path[len(path)-1])
+}
+
+// takeElement takes out what an XML element of one of the names holds, whose tag ends at data[i].
+func (t *textRedactor) takeElement(i int) {
+	before := t.data[max(t.done, i-longestName):i]
+	tag := before[bytes.LastIndexByte(before, '<')+1:]
+	name, _, _ := bytes.Cut(tag, []byte(" "))
+	_, local, qualified := bytes.Cut(name, []byte(":"))
+	if !qualified {
+		local = name
+	}
+	if len(tag) == len(before) || bytes.HasPrefix(tag, []byte("/")) || bytes.HasSuffix(tag, []byte("/")) || !t.takes(textOf(string(local))) {
+		return
+	}
+	end := len(t.data)
+	if n := bytes.Index(t.data[i:], append([]byte("</"), name...)); n >= 0 {
+		end = i + n
+	}
+	if end > i+1 {
+		t.put(i+1, end)
+	}
 }
 
 // takes tells whether a key is one of the names.
