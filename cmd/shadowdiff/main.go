@@ -42,8 +42,14 @@ func commands() []command {
 		{"demo", "the whole product in one process, with traffic, noise and known faults", runDemo},
 		{"check", "print every fault of a configuration file", runCheck},
 		{"diff", "compare two responses as the service would", runDiff},
-		{"gate", "the verdict as an exit code for CI", notYet("gate")},
-		{"replay", "feed recorded traffic through the same comparison", notYet("replay")},
+		{
+			"gate", "the verdict as an exit code for CI (not in this version yet)",
+			notYet("gate", `ask the dashboard's address for /api/v1/equivalence and read "verdict" until then`),
+		},
+		{
+			"replay", "feed recorded traffic through the same comparison (not in this version yet)",
+			notYet("replay", "send the traffic through shadowdiff serve until then"),
+		},
 		{"version", "print version, commit and Go version", runVersion},
 	}
 }
@@ -109,10 +115,10 @@ func unknownCommand(name string, std stdio) int {
 	return exitTrouble
 }
 
-// notYet stands for a command that has its name already and nothing behind it.
-func notYet(name string) func([]string, stdio) int {
+// notYet stands for a command that has its name already and nothing behind it; it says what serves instead.
+func notYet(name, instead string) func([]string, stdio) int {
 	return func(_ []string, std stdio) int {
-		fmt.Fprintf(std.err, "shadowdiff %s: not in this version yet\n", name)
+		fmt.Fprintf(std.err, "shadowdiff %s: not in this version yet; %s\n", name, instead)
 		return exitTrouble
 	}
 }
