@@ -42,6 +42,9 @@ func driftedHere(sample *store.Sample, places []placeView, field string) (words 
 	}
 	for _, p := range places {
 		c, s := p.Values[candidate], p.Values[control]
+		if p.Field == field+"[]" && p.Absent[candidate] != p.Absent[control] { // the length of a list
+			is = true
+		}
 		if p.Field != field || c == s {
 			continue
 		}

@@ -184,7 +184,7 @@ func testMeaning(t diff.Test) string {
 	return map[diff.Test]string{
 		diff.TestValue:    "differs at all",
 		diff.TestFormat:   "another shape, or worse",
-		diff.TestType:     "another JSON type, or worse",
+		diff.TestType:     "another JSON type or kind of body, or worse",
 		diff.TestPresence: "there on one side only",
 		diff.TestExtent:   "both differ, one of them at more places",
 		diff.TestDrift:    "the candidate's number is greater · less than the control's",

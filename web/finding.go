@@ -19,6 +19,7 @@ type findingView struct {
 	Kind         diff.Test
 	Meaning      string // of the kind, in a sentence
 	Counts       string // "9 of 4,100, control 0"
+	Alone        string // the same beside the rates of both: "candidate alone 9, control alone 0"
 	Standing     string // "after 214 requests", "about 2 more needed"
 	At           *time.Time
 	Odds         string
@@ -45,11 +46,18 @@ type findingCounts struct{ Confirmed, Suspected, Rest int64 }
 // findingsShown bounds each list of a page; the API has no such bound.
 const findingsShown = 200
 
-// Informs tells whether any of those that are confirmed or suspected decides nothing.
-func (v findingsView) Informs() bool {
-	informs := func(f findingView) bool { return f.Informs }
-	return slices.ContainsFunc(v.Confirmed, informs) || slices.ContainsFunc(v.Suspected, informs)
+// Informing is how many of the confirmed ones decide nothing.
+func (v findingsView) Informing() (n int) {
+	for _, f := range v.Confirmed {
+		if f.Informs {
+			n++
+		}
+	}
+	return n
 }
+
+// Deciding is how many of the confirmed ones may decide.
+func (v findingsView) Deciding() int { return len(v.Confirmed) - v.Informing() }
 
 // findingsOf sorts a verdict's differences into the three lists, in each what decides before what informs only; the rest
 // only if it is wanted.
@@ -93,6 +101,9 @@ func findingOf(f diff.Finding, budget float64) findingView {
 		Route: f.Route, Field: f.Field, Path: findingPath(f), Kind: f.Kind, Meaning: meaning(f), Counts: countsOf(f), Odds: odds(f.LnE),
 		Confirmed: f.Confirmed, Suspected: !f.Confirmed && f.LnE >= suspect, At: f.ConfirmedAt,
 		Informs: f.Informs, Compared: f.Compared,
+	}
+	if view.Alone = view.Counts; f.Kind < diff.TestExtent {
+		view.Alone = fmt.Sprintf("candidate alone %s, control alone %s", count(f.CandidateOnly), count(f.ControlOnly))
 	}
 	if f.Compared > 0 {
 		view.Whisker = whiskerOf(float64(f.CandidateOnly-f.ControlOnly)/float64(f.Compared), f.ExcessBounds, budget)

@@ -82,7 +82,7 @@ func answerOf(v *diff.Verdict, of string) answerView {
 }
 
 func sentence(v *diff.Verdict, of string) string {
-	confirmed := confirmedIn(v)
+	confirmed, informing := decidingIn(v)
 	budget := plain(v.Budget)
 	where := ""
 	if of == "" {
@@ -103,6 +103,9 @@ func sentence(v *diff.Verdict, of string) string {
 		return fmt.Sprintf("For the traffic seen, the candidate answers as the known-good code does: the excess is proven to be at most %s.", budget)
 	}
 	begin := "No difference is confirmed."
+	if informing > 0 {
+		begin = "No difference that decides is confirmed."
+	}
 	if confirmed > 0 {
 		begin = fmt.Sprintf("%s confirmed, but not beyond the budget.", isAre(confirmed, "difference is", "differences are"))
 	}
@@ -128,11 +131,24 @@ func isAre(n int, one, many string) string {
 	return count(int64(n)) + " " + many
 }
 
+// decidingIn counts the confirmed differences that may decide a verdict, and those that inform only.
+func decidingIn(v *diff.Verdict) (deciding, informing int) {
+	for _, f := range v.Differences {
+		switch {
+		case f.Confirmed && f.Informs:
+			informing++
+		case f.Confirmed:
+			deciding++
+		}
+	}
+	return deciding, informing
+}
+
 // onRoutes says on how many routes differences are confirmed.
 func onRoutes(v *diff.Verdict) string {
 	routes := map[string]bool{}
 	for _, f := range v.Differences {
-		if f.Confirmed {
+		if f.Confirmed && !f.Informs {
 			routes[f.Route] = true
 		}
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"shadowdiff/diff"
@@ -86,17 +87,25 @@ func samplePageOf(sample *store.Sample, v *diff.Verdict) *samplePage {
 	for side, role := range storedRole {
 		page.Legs[side] = legViewOf(&sample.Responses[role], roleWords[side], sample.BodyCut[role])
 	}
-	page.Legs[control].Differs, page.Legs[candidate].Differs = differs(sample.Control, markControl), differs(sample.Candidate, markCandidate)
+	page.Legs[control].Differs, page.Legs[candidate].Differs = differs(page.Places, control), differs(page.Places, candidate)
 	page.Drifted = driftedIn(sample, page.Places, v)
 	page.Sentence = sampleSentence(sample, page.Places, page.Drifted)
 	return page
 }
 
-func differs(differences []diff.Difference, as mark) mark {
-	if len(differences) > 0 {
-		return as
+// differs marks a side that differs anywhere: alone, or only together with the other.
+func differs(places []placeView, side int) mark {
+	alone := [3]mark{control: markControl, candidate: markCandidate}[side]
+	found := unmarked
+	for _, p := range places {
+		switch {
+		case p.Mark == alone:
+			return alone
+		case p.levels[side] > 0:
+			found = markBoth
+		}
 	}
-	return unmarked
+	return found
 }
 
 func resultWords(r diff.Result) string {
@@ -127,7 +136,11 @@ func sampleSentence(sample *store.Sample, found []placeView, drifted []driftedVi
 	case first.Field == "transport":
 		return "The candidate gave no answer: " + sample.Responses[multicast.Candidate].Detail + "."
 	}
-	sentence := fmt.Sprintf("The candidate alone has %s at %s, where the primary has %s", short(first, candidate), first.Field, short(first, primary))
+	has, had := short(first, candidate), short(first, primary)
+	sentence := fmt.Sprintf("The candidate alone has %s at %s, where the primary has %s", has, first.Field, had)
+	if has == had {
+		sentence = fmt.Sprintf("The candidate alone has another %s at %s", has[strings.Index(has, " ")+1:], first.Field)
+	}
 	if alone > 1 {
 		sentence += fmt.Sprintf("; it stands alone at %s", things(int64(alone-1), "more place"))
 	}
@@ -153,10 +166,19 @@ func short(p *placeView, side int) string {
 	if p.Absent[side] {
 		return "nothing"
 	}
-	if v := []rune(p.Values[side]); len(v) > 60 {
-		return string(v[:60]) + "…"
+	const most = 60
+	value := p.Values[side]
+	runes := []rune(value)
+	switch {
+	case len(runes) <= most:
+		return value
+	case value[0] == '{':
+		return "an object"
+	case value[0] == '[':
+		return "a list"
+	default:
+		return "the text " + string(runes[:most]) + "…"
 	}
-	return p.Values[side]
 }
 
 func requestOf(req *multicast.Request) requestView {
