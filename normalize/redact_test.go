@@ -242,6 +242,23 @@ func TestExcerptsFromWithinATextAreKeptWhereTheTextIs(t *testing.T) {
 	}
 }
 
+func TestExcerptsOfAFormShowNoMoreThanTheForm(t *testing.T) {
+	r := newRedactor(t)
+	got, _ := r.Response(&multicast.Response{
+		Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+		Body:   []byte("a=1\xff&payload=%7B%22password%22:%22s3cret%22%7D\nb=2"),
+	})
+	for excerpt, want := range map[string]string{
+		`"a=1�&payload=%7B%22password%22:%22s3cret%22%7D\n"`: `"[redacted]"`,
+		`"a=1�&payload"`:       `"a=1�&payload"`,
+		`"18 bytes, sha256 a"`: `"18 bytes, sha256 a"`,
+	} {
+		if out := r.Excerpt("body", excerpt, &got); out != want {
+			t.Errorf("%s: %s, want %s", excerpt, out, want)
+		}
+	}
+}
+
 func TestFaultyPlacesAreAllNamed(t *testing.T) {
 	_, err := NewRedactor([]string{"header.a", "status", "body.", "query.x"})
 	if err == nil || !strings.Contains(err.Error(), "redact[1]: column 1: status") || !strings.Contains(err.Error(), "redact[2]: column 6") {

@@ -21,11 +21,21 @@ func (r *Redactor) Excerpt(field, excerpt string, redacted *multicast.Response) 
 	case r.startsWithin(pattern, excerpt) && !shows(redacted, pattern, excerpt):
 		return `"` + Redacted + `"`
 	case pattern.root == "body":
-		return r.bodyExcerpt(pattern, excerpt)
+		out := r.bodyExcerpt(pattern, excerpt)
+		if len(r.places["body"]) > 0 && redacted != nil && isLine(pattern, out) && !shows(redacted, pattern, out) {
+			return `"` + Redacted + `"`
+		}
+		return out
 	case pattern.root == "header" || pattern.root == "trailer":
 		return r.urlExcerpt(excerpt)
 	}
 	return excerpt
+}
+
+// isLine tells whether an excerpt is a line of a body that is no JSON, and may name a value: in a form, say, in which only
+// the form's own reader finds the names.
+func isLine(field *Pattern, excerpt string) bool {
+	return len(field.segments) == 0 && excerpt[0] == '"' && strings.ContainsAny(excerpt, "=:<")
 }
 
 // startsWithin tells whether an excerpt begins in the middle of a text in which something may be redacted: then the name
@@ -51,7 +61,7 @@ func shows(redacted *multicast.Response, field *Pattern, excerpt string) bool {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "…"), "…")
 	switch field.root {
 	case "body":
-		body := string(redacted.Body)
+		body := strings.ToValidUTF8(string(redacted.Body), "\uFFFD")
 		return strings.Contains(body, text) || strings.Contains(keyText(body), text)
 	case "header":
 		return headersShow(redacted.Header, text)
