@@ -274,3 +274,28 @@ func TestObserved(t *testing.T) {
 		}
 	}
 }
+
+// A client may leave in the very moment in which its exchange comes up in the queue: it is then not asked about, or
+// cancelled, but never waited for.
+func TestReasonIsNotLostWhenShadowsAreAskedMeanwhile(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Primary = "http://127.0.0.1:9001"
+	proxy, err := New(cfg, Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20_000 {
+		f := &flight{proxy: proxy, phase: queued}
+		f.account.memory = &proxy.memory
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f.begin(1)
+		}()
+		f.fail(ReasonClientAborted)
+		<-done
+		if f.phase == asked && (f.reason != ReasonClientAborted || f.ctx.Err() == nil) {
+			t.Fatalf("asked for nobody: reason %q, %v", f.reason, f.ctx.Err())
+		}
+	}
+}

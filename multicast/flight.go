@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -58,9 +59,13 @@ func (f *flight) drop(reason Reason) { f.leave(&f.proxy.counters.dropped, reason
 func (f *flight) leave(count *tally[Reason], reason Reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.phase == asked || f.phase == ended {
-		return
+	if f.phase == travelling || f.phase == queued {
+		f.place(count, reason)
 	}
+}
+
+// place ends a flight whose shadows were not asked. The caller holds mu.
+func (f *flight) place(count *tally[Reason], reason Reason) {
 	f.phase = ended
 	f.request.body, f.answer.body = nil, nil
 	f.account.close()
@@ -73,22 +78,23 @@ func (f *flight) leave(count *tally[Reason], reason Reason) {
 func (f *flight) fail(reason Reason) {
 	f.mu.Lock()
 	before := f.phase
-	if before == asked && f.reason == "" {
-		f.reason = reason
+	switch {
+	case before == ended:
+	case before == asked:
+		f.reason = cmp.Or(f.reason, reason)
+	case reason == ReasonMemory:
+		f.place(&f.proxy.counters.dropped, reason)
+	case reason == ReasonPrimaryIncomplete:
+		f.place(&f.proxy.counters.skipped, ReasonPrimaryFailed)
+	default:
+		f.place(&f.proxy.counters.skipped, reason)
 	}
 	f.mu.Unlock()
-	switch {
-	case before == asked:
+	switch before {
+	case asked:
 		f.cancel()
 		f.settle()
-	case reason == ReasonMemory:
-		f.drop(reason)
-	case reason == ReasonPrimaryIncomplete:
-		f.skip(ReasonPrimaryFailed)
-	default:
-		f.skip(reason)
-	}
-	if before == queued {
+	case queued:
 		f.proxy.dispatcher.remove(f)
 	}
 }
