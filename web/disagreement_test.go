@@ -1,0 +1,130 @@
+package web
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// scored answers with a number that differs each time, and is always greater than what is added to it.
+func scored(add float64, pad string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"score":%.3f,"note":"%s"}`, add+rand.Float64(), pad)
+	}
+}
+
+// A drift is told in words; the columns of a route's fields are disagreement with the primary, never a leaning. What only
+// informs stands last and says so, and the sample that proves a drift leads to its field.
+func TestDriftIsNoDisagreementOfTheControl(t *testing.T) {
+	r := newRig(t, scored(1, "abc"), scored(5, "abcdef"), nil)
+	r.ask(80, "/scores/7")
+	const route = "GET /scores/{id}"
+
+	page := r.get(routePath(route))
+	mustHold(t, "route", page, "2 confirmed, 1 informs", `<td class="counted" colspan="3">greater in 80, less in 0</td>`)
+	if a, b := strings.Index(page, "<code>body.note</code>"), strings.Index(page, "<code>size</code>"); a < 0 || b < a {
+		t.Error("what informs only does not stand last")
+	}
+	snap := r.db.Snapshot()
+	view := findingsOf(verdictOf(snap, route), true)
+	view.disagree(func(field string) *diff.FieldTally { return fieldOf(snap, route, field) })
+	score := fieldOf(snap, route, "body.score")
+	for _, f := range append(view.Confirmed, view.Rest...) {
+		switch d := f.Disagrees; {
+		case f.Field == "size" && d != nil:
+			t.Errorf("a size disagrees: %+v", d)
+		case f.Field == "body.score" && (d.Control != share(score.Noise, f.Compared) || d.Candidate != share(score.Raw, f.Compared)):
+			t.Errorf("score: %+v, tallied %d and %d", d, score.Raw, score.Noise)
+		}
+	}
+	overview := r.get("/")
+	mustHold(t, "overview", overview, "The candidate differs: 2 confirmed differences that noise does not explain.", "2, and 1 that informs")
+
+	proof := r.get(link(t, overview, "/samples/"))
+	mustHold(t, "proof", proof, "lean to one side: ", fieldPath(route, "body.score"))
+}
+
+// A body of another kind is called by its kind, and long values fold.
+func TestBodyOfAnotherKind(t *testing.T) {
+	long := strings.Repeat("a long note ", 40)
+	var served atomic.Int64
+	known := func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":%q,"note":%q}`, req.URL.Query().Get("q"), long)
+	}
+	trial := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprintf(w, "internal error %d\n", served.Add(1))
+	}
+	r := newRig(t, known, trial, nil)
+	r.ask(60, "/quotes/7?q=x")
+	page := r.get(fieldPath("GET /quotes/{id}", "body"))
+	mustHold(t, "field", page, "The body is of another kind: text instead of JSON.", `<details class="long"><summary>`, " characters</i>", " more combination")
+	if n := strings.Count(page, `class="line is-candidate"`); n != valuesShown {
+		t.Errorf("%d combinations are listed, want %d", n, valuesShown)
+	}
+}
+
+func TestLongValuesAreShortened(t *testing.T) {
+	plain := strings.Repeat("x", 500)
+	for _, c := range []cell{{Before: plain}, {Before: plain, In: "y", End: plain}, {In: plain}, {Before: "a", In: "ü", End: plain}} {
+		if short := c.Short(); !c.Long() || short.Long() || (c.In != "" && short.In == "") {
+			t.Errorf("%d characters became %+v", c.Length(), short)
+		}
+	}
+	if c := (cell{Before: "short"}); c.Long() || c.Short() != c {
+		t.Errorf("a short value became %+v", c.Short())
+	}
+}
+
+// What a sample says of itself is grammar as well as truth.
+func TestSampleSentences(t *testing.T) {
+	place := func(m mark, p, s, c string) placeView {
+		return placeView{Field: "body.n", Mark: m, Values: [3]string{p, s, c}}
+	}
+	both := place(markBoth, "1", "2", "3")
+	for _, c := range []struct {
+		places  []placeView
+		drifted []driftedView
+		want    string
+	}{
+		{nil, nil, "All three answers agree under the rules."},
+		{[]placeView{both}, nil, "The candidate stands alone nowhere; 1 difference is noise."},
+		{[]placeView{both, both, both, both}, nil, "The candidate stands alone nowhere; 4 differences are noise."},
+		{
+			[]placeView{both, both},
+			[]driftedView{{"body.n", against("3", "2")}},
+			"The candidate stands alone nowhere; 2 differences are noise, but over many requests body.n has drifted: 3 here against the control's 2.",
+		},
+		{[]placeView{place(markCandidate, "1", "1", "2"), both}, nil, "The candidate alone has 2 at body.n, where the primary has 1. 1 other difference is noise."},
+		{
+			[]placeView{place(markCandidate, "[1]"+strings.Repeat(" ", 60), "", "[2]"+strings.Repeat(" ", 60))},
+			nil,
+			"The candidate alone has another list at body.n.",
+		},
+	} {
+		if got := sampleSentence(&store.Sample{}, c.places, c.drifted); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
+// A side's mark says whether it differs alone or with the other.
+func TestMarkOfASide(t *testing.T) {
+	sample := compared(t, `{"a":1,"b":1}`, `{"a":2,"b":1}`, `{"a":3,"b":1}`)
+	page := samplePageOf(sample, nil)
+	if c, s := page.Legs[candidate].Differs, page.Legs[control].Differs; c != markBoth || s != markBoth {
+		t.Errorf("marks %q and %q, want both", c, s)
+	}
+	if sample.Responses[multicast.Primary].Status == 0 {
+		t.Error("the primary was not asked")
+	}
+}
