@@ -39,6 +39,7 @@ type testRow struct {
 	Candidate int64
 	Control   int64
 	Both      int64
+	Leaning   string // in words, where the counts are no disagreements
 	Odds      string
 	LnE       float64
 	Confirmed *diff.Confirmation
@@ -171,8 +172,12 @@ func testRows(t *diff.FieldTally) []testRow {
 			continue
 		}
 		lnE := evidence(kind, tally.Counts)
+		leaning := ""
+		if kind >= diff.TestExtent {
+			leaning = countsOf(diff.Finding{Field: t.Field, Kind: kind, CandidateOnly: tally.CandidateOnly, ControlOnly: tally.ControlOnly})
+		}
 		rows = append(rows, testRow{
-			Kind: kind, Meaning: testMeaning(kind), Candidate: tally.CandidateOnly, Control: tally.ControlOnly, Both: tally.Both,
+			Leaning: leaning, Kind: kind, Meaning: testMeaning(kind), Candidate: tally.CandidateOnly, Control: tally.ControlOnly, Both: tally.Both,
 			Odds: odds(lnE), LnE: lnE, Confirmed: tally.Confirmed,
 		})
 	}

@@ -156,9 +156,11 @@ func meaning(f diff.Finding) string {
 	case f.Field == "latency":
 		return "The candidate takes longer than the control for the same request."
 	case f.Field == diff.FieldSize && f.Kind == diff.TestDrift:
-		return "The candidate's bodies lean to one side of the control's in length."
+		return "The candidate's bodies tend to be " + leans(f, "longer", "shorter") + " than the control's."
 	case f.Field == "body" && f.Kind == diff.TestType:
 		return "The candidate's body is of another kind: other than JSON, or JSON of another type."
+	case f.Kind == diff.TestDrift:
+		return "The candidate's number tends to be " + leans(f, "greater", "less") + " than the control's."
 	}
 	return map[diff.Test]string{
 		diff.TestValue:    "The candidate has another value here.",
@@ -166,6 +168,13 @@ func meaning(f diff.Finding) string {
 		diff.TestType:     "The candidate's value has another JSON type.",
 		diff.TestPresence: "The field is there on one side only.",
 		diff.TestExtent:   "Both differ from the primary, but one of them at more places.",
-		diff.TestDrift:    "The candidate's number leans to one side of the control's.",
 	}[f.Kind]
+}
+
+// leans is the word for the side to which a drift leans.
+func leans(f diff.Finding, up, down string) string {
+	if f.ControlOnly > f.CandidateOnly {
+		return down
+	}
+	return up
 }
