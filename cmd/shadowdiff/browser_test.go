@@ -254,7 +254,9 @@ func TestDashboardInABrowser(t *testing.T) {
 	if found := b.complaints(); len(found) > 0 {
 		t.Errorf("the console complains:\n%s", strings.Join(found, "\n"))
 	}
+	saidOnce(b, svc)
 
+	b.do("back to the overview", chromedp.Navigate(svc.AdminURL()+"/"))
 	end()
 	b.await("the page says that it is interrupted, and how old it is",
 		`getComputedStyle(document.querySelector("#asof"), "::before").content.includes("interrupted") && document.querySelector("#asof").innerText.includes("as of")`)
@@ -317,6 +319,18 @@ func fromDifferenceToProof(b *browser) {
 		b.t.Error("no line of the body is marked as the candidate's")
 	}
 	fitOnAPhone(b, "sample")
+}
+
+// saidOnce: a page that tells of a sample that is gone is not told the same again by each fetch in the background.
+func saidOnce(b *browser, svc *service) {
+	b.t.Helper()
+	b.do("a sample that is gone", chromedp.Navigate(svc.AdminURL()+"/samples/4000000000"))
+	b.await("the page says why", `document.querySelector(".is-problem h1")?.innerText.includes("store.samples_per_field")`)
+	eval[bool](b, `document.body.addEventListener("htmx:response:error", () => setTimeout(() => { window.fetchedAgain = true })), htmx.trigger("#live", "refresh"), true`)
+	b.await("it was fetched again", `window.fetchedAgain === true`)
+	if said := b.text("#said"); said != "" {
+		b.t.Errorf("said twice: %q", said)
+	}
 }
 
 // flipTheSwitch pauses from the page: the counters prove that no shadow is sent while clients are still served, until it
