@@ -52,15 +52,12 @@ const (
 	ended // counted, or about to be: nothing that comes later matters
 )
 
-// skip and drop end a flight whose shadows were not asked.
-func (f *flight) skip(reason Reason) { f.leave(&f.proxy.counters.skipped, reason) }
-func (f *flight) drop(reason Reason) { f.leave(&f.proxy.counters.dropped, reason) }
-
-func (f *flight) leave(count *tally[Reason], reason Reason) {
+// drop ends a flight whose shadows were not asked, and does nothing to one that has ended or whose shadows were.
+func (f *flight) drop(reason Reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.phase == travelling || f.phase == queued {
-		f.place(count, reason)
+		f.place(&f.proxy.counters.dropped, reason)
 	}
 }
 
