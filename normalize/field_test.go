@@ -83,6 +83,8 @@ func TestFieldMistakes(t *testing.T) {
 		"/user/name":           "column 1: this is not a JSON pointer: write body.a.b for /a/b",
 		"boby.x":               `column 1: a field does not begin with "boby": did you mean body?`,
 		"user.name":            "column 1: a field begins with body, header, cookie, trailer or status: for a place in the body write body.user.name",
+		"**.id":                "column 1: a field begins with body, header, cookie, trailer or status: for a place in the body write body.**.id",
+		"[].id":                "column 1: a field begins with body, header, cookie, trailer or status: for a place in the body write body[].id",
 		"body.":                "column 6: a key must follow the dot: leave the dot out, or write .* for any key",
 		"body..x":              `column 6: a key must stand between two dots: the empty key is [""]`,
 		"body.tmp*":            "column 9: a wildcard stands alone, as in .* or .**: for keys that begin so write .{/^…/}",

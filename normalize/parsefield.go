@@ -100,7 +100,9 @@ func (p *fieldParser) badRoot(root string) error {
 		return p.fail(0, "this is not JSONPath: write body for $")
 	case strings.HasPrefix(p.text, "/"):
 		return p.fail(0, "this is not a JSON pointer: write body.a.b for /a/b")
-	case root == "":
+	case strings.HasPrefix(p.text, "["):
+		return p.fail(0, "a field begins with %s: for a place in the body write body%s", roots, p.text)
+	case root == "" && !strings.HasPrefix(p.text, "*"):
 		return p.fail(0, "a field begins with %s", roots)
 	}
 	if near := Nearest(root, []string{"body", "header", "cookie", "trailer", "status", "transport", "latency", "query"}); near != "" {
