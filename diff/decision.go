@@ -15,7 +15,7 @@ func (s *scope) decide(v *Verdict) {
 		v.Word = Different
 	} else {
 		more, ok := s.forecast()
-		if ok && s.row.NoControl == 0 {
+		if ok && s.row.NoControl == 0 && !s.lopsided() {
 			v.MoreNeeded = &more
 		}
 		if v.Reasons = s.missing(v); len(v.Reasons) > 0 {
@@ -42,13 +42,8 @@ func (s *scope) faults(v *Verdict) (reasons []string) {
 	if beyond > 0 {
 		reasons = append(reasons, humanize.Comma(int64(beyond))+" more confirmed differences decide it as well")
 	}
-	// A route is one hypothesis among many, the run as a whole is not.
-	alpha := s.watch.cfg.Alpha
-	if !s.whole {
-		alpha = alphaAt(alpha, s.row.Order)
-	}
 	budget := s.watch.cfg.budget()
-	if seen := s.seen(); seen > 0 && s.watch.bets.above(s.scores(), alpha, budget*seen) {
+	if seen := s.seen(); seen > 0 && s.watch.bets.above(s.scores(), s.alpha(), budget*seen) {
 		reasons = append(reasons, "at least "+percentBeside(1-v.EquivBounds[1], budget)+
 			" of the requests differ because of the candidate, over "+s.budget())
 	}
@@ -75,6 +70,9 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 		say(s.unanswered())
 	case s.seen() <= 0:
 		say("in every request the control differs at some field more than the candidate does: such noise leaves nothing to judge")
+	}
+	if s.lopsided() {
+		say(s.leans())
 	}
 	for _, st := range s.confirmed {
 		if st.over != nil {

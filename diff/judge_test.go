@@ -552,8 +552,44 @@ func TestASilentControlProvesNothing(t *testing.T) {
 	}
 	v = judged(t, story(NewTally(nil), "GET /a", 3000, every(1, at("body.x", 0, 1))))
 	want(t, v, Undecided, "the interval reaches 100 %, over the budget of 0.1 %",
-		"in every request the control differs at some field more than the candidate does: such noise leaves nothing to judge")
+		"in every request the control differs at some field more than the candidate does: such noise leaves nothing to judge",
+		"at body.x on GET /a the control alone differs in 3,000 of 3,000 requests, the candidate alone in 0: what the control does by itself could hide what the candidate does; is the secondary the primary's twin?")
 	if v.MoreNeeded != nil {
 		t.Errorf("forecast %d", *v.MoreNeeded)
+	}
+}
+
+// TestAControlThatDiffersByItselfProvesNothing: a secondary of another version must not outweigh the candidate's faults.
+func TestAControlThatDiffersByItselfProvesNothing(t *testing.T) {
+	faults := func(i int) []FieldComparison { // 1 % of the requests, each at a field that is too rare to confirm
+		if i%100 == 0 {
+			return []FieldComparison{at(fmt.Sprintf("body.k%d", i/100), 1, 0)}
+		}
+		return nil
+	}
+	const twin = ": what the control does by itself could hide what the candidate does; is the secondary the primary's twin?"
+
+	v := judged(t, story(NewTally(nil), "GET /a", 6000, func(i int) []FieldComparison {
+		if i%20 == 3 {
+			return []FieldComparison{at("body.x", 0, 1)}
+		}
+		return faults(i)
+	}))
+	want(t, v, Undecided, "at body.x on GET /a the control alone differs in 300 of 6,000 requests, the candidate alone in 0"+twin)
+	if v.MoreNeeded != nil {
+		t.Errorf("%d more requests are to make it equivalent", *v.MoreNeeded)
+	}
+
+	v = judged(t, story(NewTally(nil), "GET /a", 6000, func(i int) []FieldComparison {
+		if i%20 == 3 {
+			return []FieldComparison{at(fmt.Sprintf("body.s%d", i/40), 0, 1)}
+		}
+		return faults(i)
+	}))
+	want(t, v, Undecided, "the control alone differs in 300 of 6,000 requests, the candidate alone in 60"+twin)
+
+	v = judged(t, story(NewTally(nil), "GET /a", 6000, every(2000, at("body.x", 0, 1)))) // within the budget
+	if v.Word != Equivalent {
+		t.Errorf("%s: %q", v.Word, v.Reasons)
 	}
 }

@@ -69,6 +69,21 @@ func (s *scope) unanswered() string {
 		" requests than the candidate: these prove nothing"
 }
 
+// leans says where the control differs and the candidate does not.
+func (s *scope) leans() string {
+	what, c, n := "the control alone differs", s.row.Results, s.row.Compared
+	if len(s.alone) > 0 {
+		st := s.alone[0]
+		what, c, n = "at "+st.place()+" the control alone differs", st.alone.counts, st.n
+	}
+	said := fmt.Sprintf("%s in %s of %s requests, the candidate alone in %s",
+		what, humanize.Comma(c.ControlOnly), humanize.Comma(n), humanize.Comma(c.CandidateOnly))
+	if beyond := len(s.alone) - 1; beyond > 0 {
+		said += fmt.Sprintf(" (and %s more such)", humanize.Comma(int64(beyond)))
+	}
+	return said + ": what the control does by itself could hide what the candidate does; is the secondary the primary's twin?"
+}
+
 // byThemselves names routes that are different though the run as a whole is not.
 func (s *scope) byThemselves() string {
 	names, rest := s.different, ""

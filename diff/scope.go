@@ -16,8 +16,9 @@ type scope struct {
 	confirmed []*standing // of these the confirmed ones, most evidence first
 	noisiest  *standing
 	hidden    []NotJudged
-	different []string // routes that are different by themselves
-	silent    int64    // requests in which the control alone failed, less those in which the candidate alone did
+	different []string    // routes that are different by themselves
+	alone     []*standing // fields in which the control alone differs, beyond the budget
+	silent    int64       // requests in which the control alone failed, less those in which the candidate alone did
 }
 
 // add takes in one field of the scope.
@@ -39,6 +40,9 @@ func (s *scope) add(st *standing) {
 	if s.noisiest == nil || st.noise() > s.noisiest.noise() {
 		s.noisiest = st
 	}
+	if st.alone != nil {
+		s.alone = append(s.alone, st)
+	}
 	if st.hidden() {
 		s.hidden = append(s.hidden, NotJudged{st.row.Route, st.row.Field, st.n, ratio(st.row.Noise, st.n)})
 	}
@@ -51,6 +55,7 @@ func (s *scope) include(r *routeStanding) {
 		s.noisiest = n
 	}
 	s.silent += r.silent
+	s.alone = append(s.alone, r.alone...)
 	s.hidden = append(s.hidden, r.last.NotJudged[:min(len(r.last.NotJudged), maxFindings-len(s.hidden))]...)
 	if r.last.Word == Different {
 		s.different = append(s.different, r.row.Route)
@@ -106,6 +111,23 @@ func (s *scope) proving() (scores, float64) {
 	c := s.row.Results
 	c.ControlOnly = max(c.ControlOnly-silent, 0)
 	return c.scores(s.row.Compared - silent), 1 - ratio(s.row.ControlUp-silent, s.row.Compared-silent)
+}
+
+// lopsided tells whether the control differs where the candidate does not, in a field or in the requests as a whole. What
+// would be "different" with the names swapped is not "equivalent": under a control that differs by itself, as an instance
+// of another version does, the candidate's differences can hide. What the control did not answer is left out.
+func (s *scope) lopsided() bool {
+	c := s.row.Results
+	c.ControlOnly -= max(s.silent, 0)
+	return len(s.alone) > 0 || s.watch.controlAlone(c, s.row.Compared, s.alpha())
+}
+
+// alpha is what the requests as a whole may spend: a route is one hypothesis among many, the run is not.
+func (s *scope) alpha() float64 {
+	if s.whole {
+		return s.watch.cfg.Alpha
+	}
+	return alphaAt(s.watch.cfg.Alpha, s.row.Order)
 }
 
 // proven tells whether the upper bound is within the budget.

@@ -22,6 +22,7 @@ type standing struct {
 
 	decides *reading // gravest confirmed test that makes the route "different"
 	over    *reading // gravest confirmed test whose interval reaches over the budget
+	alone   *reading // gravest test in which the control alone differs, beyond chance and beyond the budget
 }
 
 // measured is what the shown interval was computed from.
@@ -105,10 +106,13 @@ func (m measured) moved(was measured) bool {
 // weigh finds what the confirmed tests decide. All of them count, not only the one that is shown: a field may be
 // missing in a few requests and wrong in many.
 func (st *standing) weigh(w *Watch) {
-	st.decides, st.over = nil, nil
+	st.decides, st.over, st.alone = nil, nil, nil
 	budget := w.cfg.budget()
 	for i := range st.readings {
 		r := &st.readings[i]
+		if st.row.Field != fieldTransport && r.test <= TestPresence && w.controlAlone(r.counts, st.n, r.alpha) {
+			st.alone = graver(st.alone, r)
+		}
 		if r.confirmed == nil || st.row.Field == FieldSize && r.test == TestDrift {
 			continue
 		}
@@ -121,6 +125,16 @@ func (st *standing) weigh(w *Watch) {
 			st.over = graver(st.over, r)
 		}
 	}
+}
+
+// controlAlone tells whether the control differs where the candidate does not, in excess over the budget: had the two
+// swapped names, it would be "different". The counts are looked at first, since most are far from it.
+func (w *Watch) controlAlone(c Counts, n int64, alpha float64) bool {
+	surplus, budget := float64(c.ControlOnly-c.CandidateOnly), w.cfg.budget()
+	if surplus <= budget*float64(n) || surplus*surplus < 4*float64(c.ControlOnly+c.CandidateOnly) {
+		return false
+	}
+	return w.bets.above(c.scores(n).exchanged(), alpha, budget)
 }
 
 // noise is the number of requests in which the field differed on one side only and would have without any fault.
