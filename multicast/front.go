@@ -35,8 +35,12 @@ func visitOf(ctx context.Context) *visit { return ctx.Value(visitKey{}).(*visit)
 func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
 
 // WriteHeader notes the status, and lets no hop-by-hop header of an informational answer through
-// (golang.org/issue/81319).
+// (golang.org/issue/81319). The 100 that a client waits for is the server's to say, as soon as the body is read: said here
+// as well, the client could get two.
 func (v *visit) WriteHeader(code int) {
+	if code == http.StatusContinue && v.body != nil && v.body.expects {
+		return
+	}
 	if code < 200 && code != http.StatusSwitchingProtocols {
 		removeHopByHop(v.Header())
 	} else if !v.begun {

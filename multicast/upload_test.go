@@ -103,6 +103,27 @@ func TestExpectAccepted(t *testing.T) {
 	}
 }
 
+// However often the primary says 100, and whenever: a client that waits for one gets one.
+func TestExpectGetsOneContinue(t *testing.T) {
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, ok := readHead(r); ok {
+			_, _ = io.WriteString(conn, "HTTP/1.1 100 Continue\r\n\r\n")
+			_, _ = io.CopyN(io.Discard, r, 5)
+			_, _ = io.WriteString(conn, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+	})
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	w := s.dial()
+	w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+	if head := w.head(); head != "HTTP/1.1 100 Continue\r\n\r\n" {
+		t.Fatalf("got %q", head)
+	}
+	w.send("hello")
+	if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 200 ") || w.read(2) != "ok" {
+		t.Errorf("got %q", head)
+	}
+}
+
 func TestExpectRefused(t *testing.T) {
 	for _, closing := range []string{"Connection: close\r\n", ""} {
 		primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
