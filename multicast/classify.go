@@ -7,7 +7,7 @@ import (
 
 // classify decides whether a request is shadowed, and how; otherwise it says why not. The reasons are looked for in the
 // order of the contract, so that each request has exactly one.
-func (p *Proxy) classify(r *http.Request) (*route, Reason) {
+func (p *Proxy) classify(r *http.Request, s *setup) (*route, Reason) {
 	now := p.shadowing.Load()
 	switch {
 	case !now.on():
@@ -19,48 +19,48 @@ func (p *Proxy) classify(r *http.Request) (*route, Reason) {
 	case r.Header["X-Shadow-Request"] != nil:
 		return nil, ReasonLoop
 	}
-	rt := p.route(r)
+	rt := s.route(r)
 	switch {
 	case !rt.shadow:
 		return nil, ReasonRoute
 	case !rt.allows(r):
 		return nil, ReasonMethod
-	case !p.sampled(r, rt, now):
+	case !s.sampled(r, rt, now):
 		return nil, ReasonNotSampled
 	}
 	return rt, ""
 }
 
 // route returns the first route that matches.
-func (p *Proxy) route(r *http.Request) *route {
-	if len(p.routes) == 0 {
-		return p.rest
+func (s *setup) route(r *http.Request) *route {
+	if len(s.routes) == 0 {
+		return s.rest
 	}
 	path := rawPath(r)
-	for _, rt := range p.routes {
+	for _, rt := range s.routes {
 		if rt.pattern.match(r.Method, r.Host, path) {
 			return rt
 		}
 	}
-	return p.rest
+	return s.rest
 }
 
 // sampled decides by the key where the request has one, else by count.
-func (p *Proxy) sampled(r *http.Request, rt *route, now *shadowing) bool {
+func (s *setup) sampled(r *http.Request, rt *route, now *shadowing) bool {
 	share := now.Sample
 	if rt.sample != nil {
 		share = *rt.sample
 	}
-	if p.sampleBy != (sampleKey{}) {
-		if key := p.key(r); key != "" {
+	if s.sampleBy != (sampleKey{}) {
+		if key := s.key(r); key != "" {
 			return keeps(key, share)
 		}
 	}
 	return rt.sampler.next(share)
 }
 
-func (p *Proxy) key(r *http.Request) string {
-	switch by := p.sampleBy; {
+func (s *setup) key(r *http.Request) string {
+	switch by := s.sampleBy; {
 	case by.header != "":
 		return r.Header.Get(by.header)
 	case by.cookie != "":
@@ -69,7 +69,7 @@ func (p *Proxy) key(r *http.Request) string {
 		}
 		return ""
 	}
-	return p.clientIP(r)
+	return s.clientIP(r)
 }
 
 // upgrades reports whether the client asks for another protocol on this connection.

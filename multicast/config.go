@@ -125,6 +125,11 @@ func DefaultConfig() Config {
 	}
 }
 
+// address is where a role listens; empty where there is none.
+func (c *Config) address(role Role) string {
+	return [...]string{c.Primary, c.Secondary, c.Candidate}[role]
+}
+
 // role returns what the configuration adds for one shadow.
 func (c *ShadowConfig) role(r Role) *RoleConfig {
 	if r == Candidate {

@@ -11,14 +11,14 @@ import (
 // not at all when the queue is full. The pair is the unit: both are asked or neither. Nothing in it blocks.
 type dispatcher struct {
 	proxy *Proxy
-	roles []Role // the shadows that there are
-	queue int    // most flights that wait
-	ahead int64  // most exchanges that wait for the comparers; beyond it no shadow is asked
 
 	mu      sync.Mutex // guards what follows; a flight's mu may be taken while it is held, never the other way round
+	limit   int        // most flights that wait
+	ahead   int64      // most exchanges that wait for the comparers; beyond it no shadow is asked
+	room    [3]int     // by role, when none is asked
 	running bool       // between Run's begin and the end of its context
 	enabled bool       // the switch
-	free    [3]int     // room by role
+	free    [3]int     // what is left of the room; below 0 after it was made smaller
 	waiting []*flight
 	asked   map[*flight]struct{} // and not delivered yet
 	quiet   chan struct{}        // closed when the last one is delivered after running ended
@@ -33,9 +33,9 @@ func (d *dispatcher) offer(f *flight) {
 	switch {
 	case !d.running || !d.enabled:
 		f.drop(ReasonDisabled)
-	case len(d.waiting) == 0 && d.ready():
+	case len(d.waiting) == 0 && d.ready(f.setup.roles):
 		d.start(f)
-	case len(d.waiting) < d.queue && f.wait():
+	case len(d.waiting) < d.limit && f.wait():
 		d.waiting = append(d.waiting, f)
 	default:
 		f.drop(ReasonQueue)
@@ -54,9 +54,9 @@ func (f *flight) wait() bool {
 }
 
 // ready reports whether every shadow has room. The caller holds mu.
-func (d *dispatcher) ready() bool {
-	for _, role := range d.roles {
-		if d.free[role] == 0 {
+func (d *dispatcher) ready(roles []Role) bool {
+	for _, role := range roles {
+		if d.free[role] <= 0 {
 			return false
 		}
 	}
@@ -65,24 +65,25 @@ func (d *dispatcher) ready() bool {
 
 // start asks the shadows. The caller holds mu.
 func (d *dispatcher) start(f *flight) {
-	if !f.begin(len(d.roles)) {
+	roles := f.setup.roles
+	if !f.begin(len(roles)) {
 		return
 	}
-	for _, role := range d.roles {
+	for _, role := range roles {
 		d.free[role]--
 	}
 	d.asked[f] = struct{}{}
 	d.legs.Add(1)
 	go func() {
 		defer d.legs.Done()
-		f.ask(d.roles)
+		f.ask(roles)
 	}()
 }
 
 // pump starts what may start. The caller holds mu.
 func (d *dispatcher) pump() {
 	d.expire()
-	for len(d.waiting) > 0 && d.ready() {
+	for len(d.waiting) > 0 && d.ready(d.waiting[0].setup.roles) {
 		f := d.waiting[0]
 		d.waiting = slices.Delete(d.waiting, 0, 1)
 		d.start(f)
@@ -184,4 +185,18 @@ func (d *dispatcher) failAll(reason Reason) {
 	for _, f := range asked {
 		f.fail(reason)
 	}
+}
+
+// resize takes over the limits of another configuration.
+func (d *dispatcher) resize(cfg *ShadowConfig, roles []Role) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.limit, d.ahead = cfg.Queue, 0
+	for _, role := range roles {
+		room := cfg.concurrency(role)
+		d.free[role] += room - d.room[role]
+		d.room[role] = room
+		d.ahead = max(d.ahead, int64(room+d.limit))
+	}
+	d.pump()
 }

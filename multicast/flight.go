@@ -17,6 +17,7 @@ import (
 //	     └────────────┴───────────────────┘ skipped, dropped
 type flight struct {
 	proxy   *Proxy
+	setup   *setup
 	route   *route
 	deliver Deliver
 	account account

@@ -20,6 +20,7 @@ const flushInterval = time.Millisecond
 type visit struct {
 	http.ResponseWriter
 	in     *http.Request // as the server gave it
+	setup  *setup        // in force when it came
 	body   *upload       // nil without a body
 	flight *flight       // nil unless sampled
 	status int           // of the answer; 0 until it has one
@@ -53,12 +54,12 @@ func (v *visit) WriteHeader(code int) {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	p.counters.requests.Add(1)
-	v := &visit{ResponseWriter: w, in: r}
-	rt, reason := p.classify(r)
+	v := &visit{ResponseWriter: w, in: r, setup: p.setup.Load()}
+	rt, reason := p.classify(r, v.setup)
 	if reason != "" {
 		p.counters.skipped.add(reason)
 	} else {
-		v.flight = p.newFlight(r, rt, start)
+		v.flight = p.newFlight(v, rt, start)
 	}
 	defer p.left(v, start)
 	if r.Method == http.MethodConnect {
@@ -77,7 +78,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).EnableFullDuplex()
 		}
 	}
-	p.front.ServeHTTP(v, out)
+	v.setup.front.ServeHTTP(v, out)
 	v.begun = false // nothing is left to be flushed
 }
 
@@ -102,14 +103,15 @@ func (v *visit) clientGone() bool {
 	return v.gone || v.in.Context().Err() != nil && (v.body == nil || !v.body.cutShort())
 }
 
-func (p *Proxy) newFlight(r *http.Request, rt *route, now time.Time) *flight {
+func (p *Proxy) newFlight(v *visit, rt *route, now time.Time) *flight {
+	r := v.in
 	p.counters.open.Add(1)
-	f := &flight{proxy: p, route: rt, url: r.URL, path: rawPath(r), length: r.ContentLength}
+	f := &flight{proxy: p, setup: v.setup, route: rt, url: r.URL, path: rawPath(r), length: r.ContentLength}
 	f.account.memory = &p.memory
 	f.request = capture{account: &f.account, limit: rt.maxRequestBody}
 	f.answer = capture{account: &f.account, limit: rt.maxResponseBody, digest: true}
 	f.ex = Exchange{
-		ID: newID(), Time: now, Route: p.routeName(r, rt), account: &f.account,
+		ID: newID(), Time: now, Route: v.setup.routeName(r, rt), account: &f.account,
 		Request: Request{Method: r.Method, Target: rawTarget(r), Host: r.Host},
 	}
 	if p.deps.Deliver != nil {
@@ -134,13 +136,13 @@ func newID() string {
 func (p *Proxy) rewrite(pr *httputil.ProxyRequest) {
 	v := visitOf(pr.In.Context())
 	out := pr.Out
-	out.URL = p.primary.url(rawPath(v.in), v.in.URL)
+	out.URL = v.setup.primary.url(rawPath(v.in), v.in.URL)
 	delete(out.Header, "Proxy")
 	if strings.EqualFold(out.Header.Get("Upgrade"), "h2c") { // golang.org/issue/80416
 		delete(out.Header, "Upgrade")
 		delete(out.Header, "Connection")
 	}
-	p.forward(v.in, out.Header)
+	v.setup.forward(v.in, out.Header)
 	if out.Header["User-Agent"] == nil {
 		out.Header["User-Agent"] = []string{""}
 	}

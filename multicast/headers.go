@@ -10,13 +10,13 @@ import (
 
 // forward sets what tells the upstreams who asked. From a trusted peer the incoming headers are kept and added to; from
 // anyone else they are replaced, for all three upstreams alike.
-func (p *Proxy) forward(in *http.Request, out http.Header) {
+func (s *setup) forward(in *http.Request, out http.Header) {
 	peer := peerOf(in)
 	proto := "http"
 	if in.TLS != nil {
 		proto = "https"
 	}
-	if p.trusts(peer) {
+	if s.trusts(peer) {
 		chain := append(slices.Clone(in.Header["X-Forwarded-For"]), peer)
 		out["X-Forwarded-For"] = []string{strings.Join(chain, ", ")}
 		out["X-Forwarded-Host"] = kept(in.Header["X-Forwarded-Host"], in.Host)
@@ -70,8 +70,8 @@ func peerOf(r *http.Request) string {
 	return host
 }
 
-func (p *Proxy) trusts(peer string) bool {
-	if len(p.trusted) == 0 {
+func (s *setup) trusts(peer string) bool {
+	if len(s.trusted) == 0 {
 		return false
 	}
 	addr, err := netip.ParseAddr(peer)
@@ -79,13 +79,13 @@ func (p *Proxy) trusts(peer string) bool {
 		return false
 	}
 	addr = addr.Unmap().WithZone("")
-	return slices.ContainsFunc(p.trusted, func(network netip.Prefix) bool { return network.Contains(addr) })
+	return slices.ContainsFunc(s.trusted, func(network netip.Prefix) bool { return network.Contains(addr) })
 }
 
 // clientIP is the peer, or behind trusted proxies the last address that none of them vouches for.
-func (p *Proxy) clientIP(r *http.Request) string {
+func (s *setup) clientIP(r *http.Request) string {
 	client := peerOf(r)
-	if !p.trusts(client) {
+	if !s.trusts(client) {
 		return client
 	}
 	chain := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
@@ -94,7 +94,7 @@ func (p *Proxy) clientIP(r *http.Request) string {
 			break
 		}
 		client = hop
-		if !p.trusts(hop) {
+		if !s.trusts(hop) {
 			break
 		}
 	}

@@ -197,7 +197,7 @@ func TestClientIP(t *testing.T) {
 		{"[::ffff:10.0.0.1]:5", "1.1.1.1", "1.1.1.1"},
 	} {
 		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": {c.chain}}}
-		if got := p.clientIP(r); got != c.want {
+		if got := p.setup.Load().clientIP(r); got != c.want {
 			t.Errorf("peer %s, chain %q: %s, wanted %s", c.peer, c.chain, got, c.want)
 		}
 	}

@@ -15,7 +15,7 @@ func (f *flight) ask(roles []Role) {
 	f.record()
 	requests := make([]*http.Request, len(roles))
 	for i, role := range roles {
-		requests[i] = f.proxy.shadows[role].request(f)
+		requests[i] = f.setup.shadows[role].request(f)
 	}
 	first := rand.IntN(len(roles))
 	done := make(chan struct{})
@@ -50,7 +50,7 @@ func (f *flight) leg(role Role, req *http.Request) {
 	legs.inFlight.Add(1)
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(f.ctx, f.route.timeout[role])
-	res := p.shadows[role].do(ctx, req, f)
+	res := f.setup.shadows[role].do(ctx, req, f)
 	cancel()
 	res.Duration = time.Since(start)
 	legs.outcome.add(res.Outcome)

@@ -7,7 +7,7 @@ import (
 
 // memory is the one budget for all that is captured.
 type memory struct {
-	limit int64
+	limit atomic.Int64
 	used  atomic.Int64
 }
 
@@ -19,7 +19,7 @@ type account struct {
 
 // take adds n bytes to what is held; it answers false, and takes nothing, when the budget would be exceeded.
 func (a *account) take(n int64) bool {
-	if a.memory.used.Add(n) > a.memory.limit {
+	if a.memory.used.Add(n) > a.memory.limit.Load() {
 		a.memory.used.Add(-n)
 		return false
 	}

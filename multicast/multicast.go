@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,22 +38,14 @@ type Deps struct {
 // Proxy is the front. It is an http.Handler for client traffic, and serves it whether Run runs or not; shadows are asked
 // while Run runs.
 type Proxy struct {
-	cfg      Config
 	deps     Deps
 	log      *slog.Logger
-	primary  target
-	front    *httputil.ReverseProxy
-	upstream *http.Transport // to the primary
 	complain throttle
-	trusted  []netip.Prefix
-	sampleBy sampleKey
+	buffers  *buffers
 
-	routes  []*route
-	rest    *route // for what no route matches
-	shadows [3]*shadow
-
+	setup     atomic.Pointer[setup]
 	shadowing atomic.Pointer[shadowing]
-	change    sync.Mutex // one SetShadowing at a time
+	change    sync.Mutex // one change of setup or shadowing at a time
 
 	memory     memory
 	counters   counters
@@ -68,77 +59,35 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, fmt.Errorf("configuration: %w", errors.Join(faults...))
 	}
-	p := &Proxy{cfg: cfg, deps: deps, log: deps.Log}
+	p := &Proxy{deps: deps, log: deps.Log, buffers: newBuffers()}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.counters.started = time.Now()
-	p.memory.limit = int64(cfg.Shadow.Memory)
 	p.complain.log = p.log
-	for _, peer := range cfg.TrustedProxies {
-		network, _ := parseNetwork(peer) // checked by Validate
-		p.trusted = append(p.trusted, network)
-	}
-	p.sampleBy, _ = parseSampleKey(cfg.SampleBy)
-	p.compileRoutes()
-	if err := p.connect(); err != nil {
+	p.comparers.wake.L = &p.comparers.mu
+	p.dispatcher.proxy, p.dispatcher.enabled = p, true
+	p.dispatcher.asked = make(map[*flight]struct{})
+	first, err := p.newSetup(cfg, nil)
+	if err != nil {
 		return nil, err
 	}
-	p.comparers.wake.L = &p.comparers.mu
-	p.shadowing.Store(&shadowing{
-		Shadowing: Shadowing{Enabled: true, Sample: cfg.Sample},
-		possible:  len(p.dispatcher.roles) > 0,
-	})
+	p.shadowing.Store(&shadowing{Shadowing: Shadowing{Enabled: true}})
+	p.put(first)
 	return p, nil
 }
 
-// connect readies the three upstreams.
-func (p *Proxy) connect() (err error) {
-	p.primary, _ = parseTarget(p.cfg.Primary)
-	if ownAddress(p.cfg.Listen, p.primary, lookUp) {
-		return fmt.Errorf("primary: "+ownPrimary, p.cfg.Listen)
-	}
-	if p.upstream, err = primaryTransport(p.cfg.Upstream, p.primary); err != nil {
-		return err
-	}
-	pool := newBuffers()
-	p.front = &httputil.ReverseProxy{
-		Transport:      p.upstream,
-		BufferPool:     pool,
+// newFront is what httputil.ReverseProxy does for the primary behind this transport.
+func (p *Proxy) newFront(upstream *http.Transport) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Transport:      upstream,
+		BufferPool:     p.buffers,
 		FlushInterval:  flushInterval,
 		Rewrite:        p.rewrite,
 		ModifyResponse: p.answered,
 		ErrorHandler:   p.failed,
 		ErrorLog:       slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
 	}
-	d := &p.dispatcher
-	d.proxy, d.queue, d.enabled = p, p.cfg.Shadow.Queue, true
-	d.asked = make(map[*flight]struct{})
-	if p.cfg.Candidate == "" {
-		return nil
-	}
-	longest := p.rest.longest()
-	for _, rt := range p.routes {
-		longest = max(longest, rt.longest())
-	}
-	for role, address := range map[Role]string{Secondary: p.cfg.Secondary, Candidate: p.cfg.Candidate} {
-		if address == "" {
-			continue
-		}
-		s, err := newShadow(&p.cfg, role, address, longest)
-		if err != nil {
-			return err
-		}
-		s.buffers, s.complain = pool, &throttle{log: p.log}
-		p.shadows[role] = s
-		d.roles = append(d.roles, role)
-		d.free[role] = p.cfg.Shadow.concurrency(role)
-		d.ahead = max(d.ahead, int64(d.free[role]+d.queue))
-	}
-	if len(d.roles) == 2 && p.cfg.Shadow.Unfair() {
-		p.log.Warn("candidate and secondary are treated differently: no fair pair")
-	}
-	return nil
 }
 
 // Run owns the shadow side: it lets shadows be asked until ctx ends, then gives those in flight server.drain to end,
@@ -150,7 +99,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	<-ctx.Done()
 	p.setRunning(false)
 	quiet := p.dispatcher.stop()
-	grace := time.NewTimer(p.cfg.Server.Drain)
+	grace := time.NewTimer(p.setup.Load().cfg.Server.Drain)
 	defer grace.Stop()
 	select {
 	case <-quiet:
@@ -160,11 +109,6 @@ func (p *Proxy) Run(ctx context.Context) error {
 	}
 	p.dispatcher.legs.Wait()
 	p.comparers.stop()
-	for _, s := range p.shadows {
-		if s != nil {
-			s.transport.CloseIdleConnections()
-		}
-	}
-	p.upstream.CloseIdleConnections()
+	p.setup.Load().close(nil)
 	return nil
 }

@@ -190,7 +190,7 @@ func (s *stage) identity() {
 		s.t.Errorf("exchanged %d ≠ compared + unknown %d: %+v", c.Exchanged, known, c)
 	}
 	for role, legs := range c.Shadow {
-		if legs.Sent != sum(legs.Outcome) || s.proxy.cfg.Secondary != "" && legs.Sent != c.Exchanged {
+		if legs.Sent != sum(legs.Outcome) || s.proxy.setup.Load().cfg.Secondary != "" && legs.Sent != c.Exchanged {
 			s.t.Errorf("%s: sent %d, outcomes %v, exchanged %d", role, legs.Sent, legs.Outcome, c.Exchanged)
 		}
 		if c.InFlight[role] != 0 {

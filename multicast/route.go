@@ -45,20 +45,20 @@ func (rt *route) allows(r *http.Request) bool {
 func (l *limits) longest() time.Duration { return max(l.timeout[Secondary], l.timeout[Candidate]) }
 
 // compileRoutes readies what the configuration, valid by now, says of routes.
-func (p *Proxy) compileRoutes() {
-	shadow := &p.cfg.Shadow
-	p.rest = &route{shadow: true, methods: p.cfg.Methods, sampler: newSampler(), limits: limits{
+func (s *setup) compileRoutes() {
+	shadow := &s.cfg.Shadow
+	s.rest = &route{shadow: true, methods: s.cfg.Methods, sampler: newSampler(), limits: limits{
 		timeout:         [3]time.Duration{Secondary: shadow.timeout(Secondary), Candidate: shadow.timeout(Candidate)},
 		maxRequestBody:  int64(shadow.MaxRequestBody),
 		maxResponseBody: int64(shadow.MaxResponseBody),
 	}}
-	for i := range p.cfg.Routes {
-		p.routes = append(p.routes, p.compileRoute(&p.cfg.Routes[i]))
+	for i := range s.cfg.Routes {
+		s.routes = append(s.routes, s.compileRoute(&s.cfg.Routes[i]))
 	}
 }
 
-func (p *Proxy) compileRoute(cfg *RouteConfig) *route {
-	rt := *p.rest
+func (s *setup) compileRoute(cfg *RouteConfig) *route {
+	rt := *s.rest
 	rt.pattern, _ = parsePattern(cfg.Match)
 	rt.name = cmp.Or(cfg.Name, cfg.Match)
 	rt.sample, rt.sampler = cfg.Sample, newSampler()
@@ -88,11 +88,11 @@ const maxRouteName = 200
 
 // routeName names what the request counts towards: its configured route, or what route_header says, or nothing: then
 // the name is made from the path, later.
-func (p *Proxy) routeName(r *http.Request, rt *route) string {
-	if rt.name != "" || p.cfg.RouteHeader == "" {
+func (s *setup) routeName(r *http.Request, rt *route) string {
+	if rt.name != "" || s.cfg.RouteHeader == "" {
 		return rt.name
 	}
-	name := strings.TrimSpace(r.Header.Get(p.cfg.RouteHeader))
+	name := strings.TrimSpace(r.Header.Get(s.cfg.RouteHeader))
 	if name == "" || len(name) > maxRouteName {
 		return ""
 	}

@@ -9,6 +9,7 @@ type Shadowing struct {
 // shadowing is what every request looks at; it is replaced whole.
 type shadowing struct {
 	Shadowing
+	set      bool // the rate was, by SetShadowing
 	possible bool // there is a candidate
 	running  bool // Run runs
 }
@@ -28,7 +29,7 @@ func (p *Proxy) SetShadowing(enabled *bool, sample *Share) Shadowing {
 		next.Enabled = *enabled
 	}
 	if sample != nil {
-		next.Sample = min(*sample, Whole)
+		next.Sample, next.set = min(*sample, Whole), true
 	}
 	p.shadowing.Store(&next)
 	p.dispatcher.turn(next.Enabled)

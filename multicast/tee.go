@@ -45,7 +45,7 @@ func (f *flight) requestRead(p []byte, err error, trailer http.Header) {
 
 // startEarly asks the shadows before the primary has answered, where it is to be so.
 func (f *flight) startEarly() {
-	if f.proxy.cfg.Dispatch != DispatchStart {
+	if f.setup.cfg.Dispatch != DispatchStart {
 		return
 	}
 	f.mu.Lock()
