@@ -114,9 +114,7 @@ func (p *Proxy) newFlight(v *visit, rt *route, now time.Time) *flight {
 		ID: newID(), Time: now, Route: v.setup.routeName(r, rt), account: &f.account,
 		Request: Request{Method: r.Method, Target: rawTarget(r), Host: r.Host},
 	}
-	if p.deps.Deliver != nil {
-		f.deliver = p.deps.Deliver()
-	}
+	f.deliver = p.receiver(v.setup)
 	return f
 }
 

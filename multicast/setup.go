@@ -21,7 +21,8 @@ type setup struct {
 	routes   []*route
 	rest     *route // for what no route matches
 	shadows  [3]*shadow
-	roles    []Role // the shadows that there are
+	roles    []Role  // the shadows that there are
+	deliver  Deliver // nil: Deps.Deliver is asked
 }
 
 // newSetup compiles a valid configuration; it opens no connection. It fails where the primary's name turns out to be the
@@ -131,4 +132,15 @@ func (p *Proxy) put(s *setup) {
 	if len(s.roles) == 2 && s.cfg.Shadow.Unfair() {
 		p.log.Warn("candidate and secondary are treated differently: no fair pair")
 	}
+}
+
+// receiver is who gets the exchange of a request that came under this setup.
+func (p *Proxy) receiver(s *setup) Deliver {
+	switch {
+	case s.deliver != nil:
+		return s.deliver
+	case p.deps.Deliver != nil:
+		return p.deps.Deliver()
+	}
+	return nil
 }
