@@ -1,17 +1,15 @@
 package multicast
 
-import (
-	"log/slog"
-	"net/http"
-)
+import "net/http"
 
-// Server is the listener's part of the front: HTTP/1.1 and HTTP/2 with prior knowledge, with the configured limits.
+// Server is the listener's part of the front, with the configured limits: HTTP/1.1 and HTTP/2, the latter with prior
+// knowledge, or by ALPN where TLSConfig is set: then it wants ServeTLS.
 func (p *Proxy) Server() *http.Server {
 	cfg := &p.setup.Load().cfg
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(true)
+	protocols.SetUnencryptedHTTP2(!cfg.TLS.on())
 	return &http.Server{
 		Addr:                         cfg.Listen,
 		Handler:                      p,
@@ -20,6 +18,7 @@ func (p *Proxy) Server() *http.Server {
 		IdleTimeout:                  cfg.Server.IdleTimeout,
 		MaxHeaderBytes:               int(cfg.Server.MaxHeader),
 		DisableGeneralOptionsHandler: true, // OPTIONS * is the primary's to answer
-		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		TLSConfig:                    p.listenerTLS(),
+		ErrorLog:                     ServerLog(p.log),
 	}
 }

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,24 +13,28 @@ import (
 // setup is one configuration, compiled, and not changed after. A request keeps the one that was in force when it came, so
 // that a new one touches nothing that is under way.
 type setup struct {
-	cfg      Config
-	primary  target
-	front    *httputil.ReverseProxy
-	upstream *http.Transport // to the primary
-	trusted  []netip.Prefix
-	sampleBy sampleKey
-	routes   []*route
-	rest     *route // for what no route matches
-	shadows  [3]*shadow
-	roles    []Role  // the shadows that there are
-	deliver  Deliver // nil: Deps.Deliver is asked
+	cfg         Config
+	certificate *tls.Certificate // shown to clients; nil: they are served without TLS
+	primary     target
+	front       *httputil.ReverseProxy
+	upstream    *http.Transport // to the primary
+	trusted     []netip.Prefix
+	sampleBy    sampleKey
+	routes      []*route
+	rest        *route // for what no route matches
+	shadows     [3]*shadow
+	roles       []Role  // the shadows that there are
+	deliver     Deliver // nil: Deps.Deliver is asked
 }
 
 // newSetup compiles a valid configuration; it opens no connection. It fails where the primary's name turns out to be the
 // proxy's own, and where a file of TLS cannot be read. What has not changed since the setup before (nil: there was none)
 // is taken over from it, its connections too.
-func (p *Proxy) newSetup(cfg Config, before *setup) (*setup, error) {
-	s := &setup{cfg: cfg}
+func (p *Proxy) newSetup(cfg Config, before *setup) (s *setup, err error) {
+	s = &setup{cfg: cfg}
+	if s.certificate, err = cfg.TLS.load(); err != nil {
+		return nil, err
+	}
 	s.primary, _ = parseTarget(cfg.Primary) // checked by Validate, as all that follows
 	if ownAddress(cfg.Listen, s.primary, lookUp) {
 		return nil, fmt.Errorf("primary: "+ownPrimary, cfg.Listen)

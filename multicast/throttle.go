@@ -1,7 +1,9 @@
 package multicast
 
 import (
+	"log"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -24,4 +26,20 @@ func (t *throttle) warn(message string, attrs ...any) {
 		attrs = append(attrs, slog.Int64("left_out", missed))
 	}
 	t.log.Warn(message, attrs...)
+}
+
+// ServerLog is for the ErrorLog of an http.Server. What happens to one connection may happen to all, as when no file
+// descriptor is left or a scanner comes by: so one line a second is logged at most. Panics are logged always.
+func ServerLog(to *slog.Logger) *log.Logger { return log.New(&serverLog{throttle{log: to}}, "", 0) }
+
+type serverLog struct{ throttle }
+
+func (l *serverLog) Write(line []byte) (int, error) {
+	text := strings.TrimPrefix(strings.TrimSpace(string(line)), "http: ")
+	if strings.HasPrefix(text, "panic") {
+		l.log.Error("serving panicked", slog.String("err", text))
+	} else {
+		l.warn("server trouble", slog.String("err", text))
+	}
+	return len(line), nil
 }

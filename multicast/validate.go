@@ -12,6 +12,9 @@ import (
 func (c *Config) Validate() []error {
 	var f faults
 	c.validateAddresses(&f)
+	if _, err := c.TLS.load(); err != nil {
+		f = append(f, err)
+	}
 	c.validateSampling(&f)
 	f.below("upstream.dial_timeout", c.Upstream.DialTimeout)
 	f.negative("upstream.head_timeout", c.Upstream.HeadTimeout)

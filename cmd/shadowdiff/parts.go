@@ -77,7 +77,13 @@ func (s *service) servePages(ctx context.Context) error {
 // serveHTTP serves on l until ctx ends, then lets the requests under way finish for as long as drain.
 func serveHTTP(ctx context.Context, srv *http.Server, l net.Listener, drain time.Duration, log *slog.Logger) error {
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
+	go func() {
+		if srv.TLSConfig != nil {
+			failed <- srv.ServeTLS(l, "", "")
+		} else {
+			failed <- srv.Serve(l)
+		}
+	}()
 	select {
 	case err := <-failed:
 		return err
