@@ -26,8 +26,9 @@ import (
 // Deps are what the proxy is handed.
 type Deps struct {
 	Log *slog.Logger // nil: nothing is logged
-	// Deliver is asked when a sampled request arrives; the exchange goes to what it answered then, so that an exchange
-	// belongs to the run in force when its request came. Nil, and a nil answer, deliver to nobody.
+	// Deliver is asked when a sampled request arrives, until Reconfigure names another; the exchange goes to what it
+	// answered then, so that an exchange belongs to the run in force when its request came. Nil, and a nil answer, deliver
+	// to nobody.
 	Deliver func() Deliver
 	// Observe is told of each request to the primary as it ends: its status (0 when the client got none) and how long it
 	// took; and of each shadow leg. Both may be nil, and must not block.
@@ -43,9 +44,11 @@ type Proxy struct {
 	complain throttle
 	buffers  *buffers
 
-	setup     atomic.Pointer[setup]
-	shadowing atomic.Pointer[shadowing]
-	change    sync.Mutex // one change of setup or shadowing at a time
+	setup       atomic.Pointer[setup]
+	shadowing   atomic.Pointer[shadowing]
+	change      sync.Mutex // held while setup or shadowing is replaced
+	reconfigure sync.Mutex // held while a setup is made and put in force
+	running     chan struct{}
 
 	memory     memory
 	counters   counters
@@ -59,7 +62,7 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, fmt.Errorf("configuration: %w", errors.Join(faults...))
 	}
-	p := &Proxy{deps: deps, log: deps.Log, buffers: newBuffers()}
+	p := &Proxy{deps: deps, log: deps.Log, buffers: newBuffers(), running: make(chan struct{})}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -90,12 +93,16 @@ func (p *Proxy) newFront(upstream *http.Transport) *httputil.ReverseProxy {
 	}
 }
 
+// Running is closed once Run lets shadows be asked: a client served before would be skipped as "disabled".
+func (p *Proxy) Running() <-chan struct{} { return p.running }
+
 // Run owns the shadow side: it lets shadows be asked until ctx ends, then gives those in flight server.drain to end,
 // cancels the rest, and returns when every exchange was delivered and all is quiet. It may be called once.
 func (p *Proxy) Run(ctx context.Context) error {
 	p.comparers.run(p.deliverExchange)
 	p.dispatcher.run()
 	p.setRunning(true)
+	close(p.running)
 	<-ctx.Done()
 	p.setRunning(false)
 	quiet := p.dispatcher.stop()

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"reflect"
+	"slices"
 	"time"
 )
 
@@ -49,7 +51,22 @@ func (p *Proxy) newSetup(cfg Config, before *setup) (s *setup, err error) {
 		return nil, err
 	}
 	s.front = p.newFront(s.upstream)
-	return s, p.connectShadows(s)
+	if before != nil {
+		s.goOn(before)
+	}
+	return s, p.connectShadows(s, before)
+}
+
+// goOn takes over what counts from one setup to the next.
+func (s *setup) goOn(before *setup) {
+	s.deliver = before.deliver
+	s.rest.sampler = before.rest.sampler
+	for i, rt := range s.routes {
+		same := func(b RouteConfig) bool { return b.Match == s.cfg.Routes[i].Match }
+		if was := slices.IndexFunc(before.cfg.Routes, same); was >= 0 {
+			rt.sampler = before.routes[was].sampler
+		}
+	}
 }
 
 // connect readies the way to the primary.
@@ -64,7 +81,7 @@ func (s *setup) connect(before *setup) (err error) {
 }
 
 // connectShadows readies the ways to the shadows; without a candidate there is none.
-func (p *Proxy) connectShadows(s *setup) error {
+func (p *Proxy) connectShadows(s, before *setup) error {
 	if s.cfg.Candidate == "" {
 		return nil
 	}
@@ -74,15 +91,26 @@ func (p *Proxy) connectShadows(s *setup) error {
 		if address == "" {
 			continue
 		}
+		s.roles = append(s.roles, role)
+		if s.sameShadow(role, longest, before) {
+			s.shadows[role] = before.shadows[role]
+			continue
+		}
 		shadow, err := newShadow(&s.cfg, role, address, longest)
 		if err != nil {
 			return err
 		}
 		shadow.buffers, shadow.complain = p.buffers, &throttle{log: p.log}
 		s.shadows[role] = shadow
-		s.roles = append(s.roles, role)
 	}
 	return nil
+}
+
+// sameShadow reports whether a shadow is asked as before. Files of TLS may have changed under their names.
+func (s *setup) sameShadow(role Role, longest time.Duration, before *setup) bool {
+	return before != nil && before.shadows[role] != nil && s.cfg.address(role) == before.cfg.address(role) &&
+		longest == before.longest() && s.cfg.Shadow.role(role).TLS == (TLSConfig{}) &&
+		reflect.DeepEqual(s.cfg.Shadow, before.cfg.Shadow)
 }
 
 // longest is the most that any shadow is given on any route.
@@ -100,25 +128,36 @@ func (s *setup) close(next *setup) {
 		s.upstream.CloseIdleConnections()
 	}
 	for _, role := range s.roles {
-		s.shadows[role].transport.CloseIdleConnections()
+		if next == nil || next.shadows[role] != s.shadows[role] {
+			s.shadows[role].transport.CloseIdleConnections()
+		}
 	}
 }
 
 // Reconfigure puts another configuration in force for the requests that come from now on; those under way end as they
-// began. The switch stays as it is, and so does a rate that SetShadowing has set. It fails, and changes nothing, with all
-// faults of the configuration, joined. Listen and Server are read when the process starts and are not looked at.
-func (p *Proxy) Reconfigure(cfg Config) error {
+// began, on the connections that they have. When all of it is ready, begin is asked where the exchanges of these requests
+// go: nil goes on as before. The switch stays as it is, and so does a rate that SetShadowing has set. Files of TLS are read
+// again.
+//
+// It fails, and changes nothing, with all faults of the configuration, joined, and with the error of begin. Listen, Server
+// and whether clients come over TLS are read when the process starts, and not looked at.
+func (p *Proxy) Reconfigure(cfg Config, begin func() (Deliver, error)) error {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return fmt.Errorf("configuration: %w", errors.Join(faults...))
 	}
-	p.change.Lock()
-	defer p.change.Unlock()
+	p.reconfigure.Lock() // and not p.change, since the switch must not wait for files or names
+	defer p.reconfigure.Unlock()
 	before := p.setup.Load()
 	next, err := p.newSetup(cfg, before)
+	if err == nil && begin != nil {
+		next.deliver, err = begin()
+	}
 	if err != nil {
 		return err
 	}
+	p.change.Lock()
 	p.put(next)
+	p.change.Unlock()
 	before.close(next)
 	return nil
 }
