@@ -125,10 +125,15 @@ type want struct {
 }
 
 func newShelf(perField int) shelf {
-	return shelf{
-		differing: share(perField), agreeing: share(min(agreeingKept, perField)),
-		routes: map[string]*routeShelf{}, byID: map[int64]*kept{},
-	}
+	s := shelf{routes: map[string]*routeShelf{}, byID: map[int64]*kept{}}
+	s.resize(perField)
+	return s
+}
+
+// resize sets how many places a field has. What is on the shelf stays; where it is too much, each that comes takes the
+// place of one.
+func (s *shelf) resize(perField int) {
+	s.differing, s.agreeing = share(perField), share(min(agreeingKept, perField))
 }
 
 // wanted finds the places that an exchange would take, into s.wants.
