@@ -32,6 +32,7 @@ demo: build ## the whole product with traffic, noise and known faults; prints th
 .PHONY: test
 test: ## vet and every test under -race, in random order; installs what that needs, or says what is missing
 	@tools/need.sh cc chromium
+	@tools/need.sh curl node || true # what cannot be had fails its own tests, and these say so
 	@go vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
 	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; go -C tools test -json -shuffle=on ./testcount 2>&1; } | bin/testcount

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # need.sh NAME… makes sure that the named programs are here: cc (a C compiler, for the race detector), chromium (for the
-# browser test) and make. What is missing is installed with the system's package manager when this user may; otherwise
-# it says what to install, and fails.
+# browser test), curl and node (which tests of the front use as clients) and make. What is missing is installed with the
+# system's package manager when this user may; otherwise it says what to install, and fails.
 set -eu
 
 have() {
@@ -27,6 +27,7 @@ package() {
 	case $manager:$1 in
 	apt-get:cc) echo gcc libc6-dev ;;
 	apk:cc) echo gcc musl-dev ;;
+	*:node) echo nodejs ;;
 	*:cc) echo gcc ;;
 	*) echo "$1" ;;
 	esac
@@ -82,6 +83,8 @@ for name in "${missing[@]}"; do
 		case $name in
 		cc) what='a C compiler (gcc or clang), which the race detector needs' ;;
 		chromium) what='Chromium or Chrome, which the browser test drives' ;;
+		curl) what='curl, which tests of the front use as a client' ;;
+		node) what='Node.js 18 or later, which tests of the front use as a client' ;;
 		*) what=$name ;;
 		esac
 		echo "missing: $what" >&2
