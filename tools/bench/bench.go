@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"shadowdiff/tools/rig"
+)
+
+// bench is a run: three upstreams that stay, and one proxy after the other.
+type bench struct {
+	cfg       config
+	dir       string // temporary
+	primary   *upstream
+	secondary *upstream
+	candidate *upstream
+	answers   map[string]*answer // what the primary answers, by mode
+	results   results
+}
+
+func newBench(ctx context.Context, cfg config) (*bench, error) {
+	b := &bench{cfg: cfg, results: results{rounds: make(map[trial][]figures)}}
+	b.answers = map[string]*answer{
+		same:  newAnswer(cfg.size, "primary", same),
+		noisy: newAnswer(cfg.size, "primary", noisy),
+	}
+	if err := b.open(ctx); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bench) open(ctx context.Context) (err error) {
+	if b.dir, err = os.MkdirTemp("", "shadowdiff-bench-"); err != nil {
+		return err
+	}
+	if b.cfg.profile != "" {
+		if b.cfg.binary, err = buildProfiled(ctx, b.cfg.source, b.dir); err != nil {
+			return err
+		}
+	}
+	for role, u := range map[string]**upstream{"primary": &b.primary, "secondary": &b.secondary, "candidate": &b.candidate} {
+		cfg := upstreamConfig{size: b.cfg.size, delay: b.cfg.delay}
+		if *u, err = startUpstream(ctx, role, cfg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) close() {
+	for _, u := range []*upstream{b.primary, b.secondary, b.candidate} {
+		if u != nil {
+			_ = u.Stop(0)
+		}
+	}
+	_ = os.RemoveAll(b.dir)
+}
+
+// measureAll goes through all trials once a round.
+func (b *bench) measureAll(ctx context.Context) error {
+	for round := range b.cfg.rounds {
+		for n, t := range b.results.trials {
+			if n%10 == 0 {
+				fmt.Fprintf(os.Stderr, "round %d of %d, row %d of %d\n", round+1, b.cfg.rounds, n+1, len(b.results.trials))
+			}
+			f, err := b.measure(ctx, t)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t, err)
+			}
+			b.results.rounds[t] = append(b.results.rounds[t], f)
+		}
+	}
+	return nil
+}
+
+// measure runs one trial: the proxy is started for it and stopped after it.
+func (b *bench) measure(ctx context.Context, t trial) (f figures, err error) {
+	dir, err := os.MkdirTemp(b.dir, "trial-")
+	if err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := b.start(ctx, t, dir)
+	if err != nil {
+		return f, err
+	}
+	defer s.stop()
+	l := &load{addr: s.addr, conns: b.cfg.conns, want: b.answers[t.primary()], rate: b.rateOf(t)}
+	if err := s.ready(ctx, l.want); err != nil {
+		return f, err
+	}
+	if _, err := b.connections(t); err != nil {
+		return f, err
+	}
+	f, err = b.underLoad(ctx, t, s, l)
+	if err != nil {
+		return f, err
+	}
+	if b.cfg.profile != "" && t.proxy == ours {
+		return f, s.keepProfile(ctx, filepath.Join(b.cfg.profile, profileName(t)))
+	}
+	return f, nil
+}
+
+// rateOf is how many requests are due in a second; 0 is full speed.
+func (b *bench) rateOf(t trial) float64 {
+	if t.pace.fixed {
+		return b.cfg.rate
+	}
+	if rounds := b.results.rounds[trial{proxy: bare}]; t.pace.share > 0 && len(rounds) > 0 {
+		return t.pace.share * rounds[len(rounds)-1].rate()
+	}
+	return 0
+}
+
+// underLoad lets the load run, and takes the figures between the end of its warming and its end.
+func (b *bench) underLoad(ctx context.Context, t trial, s *system, l *load) (f figures, err error) {
+	ended := make(chan error, 1)
+	var took *tally
+	go func() {
+		var err error
+		took, err = l.run()
+		ended <- err
+	}()
+	err = b.watch(ctx, t, s, l, &f, ended)
+	l.phase.Store(over)
+	if err == nil {
+		err = <-ended
+	}
+	if err != nil {
+		return f, err
+	}
+	latencies := took.sorted()
+	f.requests, f.errors = len(latencies), took.errors
+	f.p50, f.p99 = percentile(latencies, 0.50), percentile(latencies, 0.99)
+	return f, nil
+}
+
+func (b *bench) watch(ctx context.Context, t trial, s *system, l *load, f *figures, ended <-chan error) error {
+	wait := func(d time.Duration) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			return cmp.Or(err, errors.New("the load ended early"))
+		}
+	}
+	if err := wait(b.cfg.warm); err != nil {
+		return err
+	}
+	before, err := s.reading(ctx)
+	if err != nil {
+		return err
+	}
+	if b.cfg.profile != "" {
+		s.profile(true)
+	}
+	begin := time.Now()
+	l.phase.Store(measuring)
+	if err := before.clock(s); err != nil {
+		return err
+	}
+	duration := b.cfg.time
+	if t.pace.fixed {
+		duration = b.cfg.fixedTime
+	}
+	if err := wait(duration); err != nil {
+		return err
+	}
+	after := before
+	if err := after.clock(s); err != nil {
+		return err
+	}
+	l.phase.Store(warming) // the load goes on while the rest is read
+	f.took = time.Since(begin)
+	if b.cfg.profile != "" {
+		s.profile(false)
+	}
+	counts, err := s.reading(ctx)
+	if err != nil {
+		return err
+	}
+	f.cpu, f.counts, f.rss = after.cpu-before.cpu, counts.counts.Since(before.counts), counts.rss
+	f.most, err = b.connections(t)
+	return err
+}
+
+// connections reads, and resets, the most connections that each shadow had.
+func (b *bench) connections(t trial) (map[string]int64, error) {
+	most := make(map[string]int64)
+	for role, u := range map[string]*upstream{"secondary": b.secondary, "candidate": b.candidate} {
+		counts, err := u.most()
+		if err != nil {
+			return nil, err
+		}
+		most[role] = counts[t.shadow]
+	}
+	return most, nil
+}
+
+// describe says what is measured on what.
+func (b *bench) describe(w io.Writer) {
+	resolution, _ := rig.CPUResolution()
+	fmt.Fprintf(w, "%s; %s\n", machine(), strings.Join(versions(), "; "))
+	fmt.Fprintf(w, "%d connections, %d-byte bodies, %d rounds of %v (%v at %.0f requests/s), %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
+		b.cfg.conns, b.cfg.size, b.cfg.rounds, b.cfg.time, b.cfg.fixedTime, b.cfg.rate, b.cfg.warm, b.cfg.delay,
+		b.cfg.concurrency, b.cfg.queue, b.cfg.memory)
+	fmt.Fprintf(w, "medians of the rounds, in brackets the least and the greatest; CPU is the proxy's, user and system, by a clock of %v\n\n", resolution)
+}
+
+// report prints all tables.
+func (b *bench) report(w io.Writer) {
+	for _, t := range []table{b.results.speed(), b.results.paced(b.cfg.rate), b.results.lost(), b.results.asked(b.cfg.concurrency)} {
+		if len(t) > 1 {
+			t.write(w)
+			fmt.Fprintln(w)
+		}
+	}
+}

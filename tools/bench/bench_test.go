@@ -1,0 +1,249 @@
+package main
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"shadowdiff/tools/rig"
+)
+
+func TestPercentile(t *testing.T) {
+	hundred := make([]time.Duration, 100)
+	for i := range hundred {
+		hundred[i] = time.Duration(i + 1)
+	}
+	for _, c := range []struct {
+		values []time.Duration
+		p      float64
+		want   time.Duration
+	}{
+		{nil, 0.99, 0},
+		{hundred[:1], 0.5, 1},
+		{hundred[:2], 0.5, 1},
+		{hundred[:3], 0.5, 2},
+		{hundred, 0.5, 50},
+		{hundred, 0.99, 99},
+		{hundred, 0.991, 100},
+		{hundred, 1, 100},
+		{hundred, 0, 1},
+	} {
+		if got := percentile(c.values, c.p); got != c.want {
+			t.Errorf("of %d values at %v: %d, want %d", len(c.values), c.p, got, c.want)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		figures []float64
+		want    string
+	}{
+		{nil, "–"},
+		{[]float64{nan}, "–"},
+		{[]float64{2}, "2.0"},
+		{[]float64{3, 1, 2}, "2.0 (1.0–3.0)"},
+		{[]float64{4, 1}, "2.5 (1.0–4.0)"},
+		{[]float64{nan, 5, 3}, "4.0 (3.0–5.0)"},
+	} {
+		if got := showSpread(spreadOf(c.figures), 1); got != c.want {
+			t.Errorf("%v: %q, want %q", c.figures, got, c.want)
+		}
+	}
+}
+
+func TestParseResponse(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want response
+		size int
+		err  string
+	}{
+		"nothing":      {in: ""},
+		"half a head":  {in: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"},
+		"half a body":  {in: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"},
+		"whole":        {in: "HTTP/1.1 200 OK\r\nA: b\r\ncontent-length:  2 \r\n\r\nab", want: response{status: 200, body: []byte("ab")}, size: 48},
+		"with more":    {in: "HTTP/1.1 503 No\r\nContent-Length: 1\r\n\r\nabc", want: response{status: 503, body: []byte("a")}, size: 39},
+		"the last":     {in: "HTTP/1.0 404 Not Found\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n", want: response{status: 404, body: []byte{}, last: true}, size: 64},
+		"no length":    {in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", err: "the response has no length"},
+		"a bad length": {in: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", err: `the length is "-1"`},
+		"garbage":      {in: "hello there\r\n\r\n", err: `the status line is "hello there"`},
+		"no status":    {in: "HTTP/1.1 abc OK\r\n\r\n", err: `the status line is "HTTP/1.1 abc OK"`},
+	} {
+		res, size, err := parseResponse([]byte(c.in))
+		if err != nil && err.Error() != c.err || err == nil && c.err != "" {
+			t.Errorf("%s: error %v, want %q", name, err, c.err)
+		}
+		if size != c.size || size > 0 && !reflect.DeepEqual(res, c.want) {
+			t.Errorf("%s: %+v of %d bytes", name, res, size)
+		}
+	}
+}
+
+// Whatever comes, the parser takes no more than there is, and the same when it comes in pieces.
+func FuzzParseResponse(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"))
+	f.Add(newAnswer(300, "primary", noisy).bytes)
+	f.Fuzz(func(t *testing.T, in []byte) {
+		res, size, err := parseResponse(in)
+		if size < 0 || size > len(in) || err != nil && size != 0 {
+			t.Fatalf("size %d of %d, %v", size, len(in), err)
+		}
+		if size == 0 {
+			return
+		}
+		again, same, err := parseResponse(in[:size])
+		if err != nil || same != size || !reflect.DeepEqual(again, res) {
+			t.Fatalf("%+v, and %+v (%v) without what follows", res, again, err)
+		}
+		if _, less, _ := parseResponse(in[:size-1]); less != 0 {
+			t.Fatalf("whole without its last byte")
+		}
+	})
+}
+
+func TestAnswers(t *testing.T) {
+	for _, size := range []int{200, 2048, 20000} {
+		for _, mode := range []string{same, noisy} {
+			a := newAnswer(size, "primary", mode)
+			first := slices.Clone(a.next(1, time.Unix(1, 0)))
+			second := slices.Clone(a.next(2, time.Unix(2, 500)))
+			res, n, err := parseResponse(first)
+			if err != nil || n != len(first) || len(res.body) != size || !regexp.MustCompile(`^\{"id":"[0-9]{16}",.*\}\]\}$`).Match(res.body) {
+				t.Fatalf("%s of %d bytes: %q, %v", mode, size, first, err)
+			}
+			if slices.Equal(first, second) != (mode == same) {
+				t.Errorf("%s of %d bytes: two answers are %q and %q", mode, size, first, second)
+			}
+			other, _, _ := parseResponse(second)
+			if !a.check(res.body) || !a.check(other.body) {
+				t.Errorf("%s of %d bytes: an answer is not known again", mode, size)
+			}
+			other.body[size-4]++
+			if a.check(other.body) || a.check(res.body[1:]) {
+				t.Errorf("%s of %d bytes: what is no answer passes", mode, size)
+			}
+		}
+	}
+	if newAnswer(2048, "candidate", noisy).check(newAnswer(2048, "primary", noisy).bytes[300:]) {
+		t.Error("the candidate has no fault")
+	}
+	equal, fault := newAnswer(2048, "candidate", same), newAnswer(2048, "candidate", noisy)
+	if !newAnswer(2048, "primary", same).check(equal.bytes[equal.body:]) || newAnswer(2048, "primary", noisy).check(fault.bytes[fault.body:]) {
+		t.Error("the candidate differs where answers are equal, or does not where it has a fault")
+	}
+}
+
+func TestRowsHaveNamesOfTheirOwn(t *testing.T) {
+	seen := make(map[string]bool)
+	files := make(map[string]bool)
+	for _, row := range trials() {
+		name := row.String()
+		if row.pace.fixed {
+			name += " fixed"
+		}
+		if seen[name] || files[profileName(row)] {
+			t.Errorf("%q is twice", name)
+		}
+		seen[name], files[profileName(row)] = true, true
+	}
+	kept := chosen(trials(), regexp.MustCompile("100%, hanging"))
+	var names []string
+	for _, row := range kept {
+		names = append(names, row.String())
+	}
+	want := []string{"bare ReverseProxy", "shadowdiff, 100%, hanging", "shadowdiff, shadowing off", "shadowdiff, 100%, hanging"}
+	if !slices.Equal(names, want) {
+		t.Errorf("kept %q, want %q", names, want)
+	}
+}
+
+// Ratios are taken within a round: a machine that is half as fast in one round changes none.
+func TestBars(t *testing.T) {
+	r := results{rounds: make(map[trial][]figures)}
+	add := func(row trial, f figures, rates ...int) {
+		r.trials = append(r.trials, row)
+		for _, n := range rates {
+			f.requests, f.took = n, time.Second
+			r.rounds[row] = append(r.rounds[row], f)
+		}
+	}
+	fixed := pace{fixed: true}
+	add(trial{proxy: bare}, figures{}, 1000, 500, 1000)
+	add(trial{proxy: ours}, figures{}, 960, 480, 960)
+	add(trial{proxy: ours, sample: "1%", shadow: same}, figures{}, 940, 470, 940)
+	add(trial{proxy: ours, sample: "100%", shadow: same, pace: pace{share: barHealthy}},
+		figures{counts: rig.Counts{Compared: 100}}, 420, 210, 420)
+	add(trial{proxy: ours, sample: "100%", shadow: same, pace: pace{share: goalHealthy}},
+		figures{counts: rig.Counts{Compared: 90, Dropped: rig.Words{"queue": 10}}}, 500, 250, 500)
+	add(trial{proxy: ours, sample: "100%", shadow: hanging}, figures{most: map[string]int64{"candidate": 65, "secondary": 3}}, 850, 425, 850)
+	add(trial{proxy: ours, sample: "100%", shadow: slow}, figures{errors: map[string]int{"status 502": 1}}, 840, 420, 840)
+	add(trial{proxy: ours, pace: fixed}, figures{p99: 2 * time.Millisecond}, 1)
+	add(trial{proxy: ours, sample: "100%", shadow: hanging, pace: fixed}, figures{p99: 3 * time.Millisecond}, 1)
+	got := make(map[string]string)
+	for _, b := range r.bars(64) {
+		got[b.text] = b.figure + " " + b.verdict
+	}
+	for text, want := range map[string]string{
+		"requests/s, shadowing off: at least 0.95 of bare":                                           "0.96 met",
+		"requests/s, 1 %, healthy shadows: at least 0.95 of bare":                                    "0.94 NOT MET",
+		"100 %, healthy, equal answers, 0.42 of bare: all answered, at least 99 % compared":          "0.42, 100.0 % met",
+		"100 %, healthy, equal answers, 0.50 of bare (goal): all answered, at least 99 % compared":   "0.50, 90.0 % NOT MET",
+		"100 %, healthy, noise and a difference, 0.42 of bare: all answered, at least 99 % compared": " not measured",
+		"requests/s, 100%, hanging shadows: at least 0.85 of bare":                                   "0.85 met",
+		"requests/s, 100%, slow shadows: at least 0.85 of bare":                                      "0.84 NOT MET",
+		"connections to a hanging shadow: at most 64":                                                "65 NOT MET",
+		"connections to a slow shadow: at most 64":                                                   "0 met",
+		"p99 at the fixed rate, hanging shadows: at most 1.10 of shadowing off":                      "1.50 NOT MET",
+		"p99 at the fixed rate, slow shadows: at most 1.10 of shadowing off":                         " not measured",
+		"errors seen by clients of shadowdiff: none":                                                 "3 NOT MET",
+	} {
+		if got[text] != want {
+			t.Errorf("%s: %q, want %q", text, got[text], want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var out strings.Builder
+	table{{"row", "µs"}, {"a", "1.0"}, {"bcde", "–"}}.write(&out)
+	want := "| row  |  µs |\n| ---- | ---:|\n| a    | 1.0 |\n| bcde |   – |\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestWhereTheTimeGoes(t *testing.T) {
+	all, calls, err := sumTraces(strings.NewReader(`File: shadowdiff
+Type: cpu
+Duration: 2.1s, Total samples = 40ms
+-----------+-------------------------------------------------------
+   10000us   internal/runtime/syscall.Syscall6
+             syscall.RawSyscall6
+             net.(*netFD).Write
+             net/http.(*conn).serve
+-----------+-------------------------------------------------------
+   10000us   runtime.mallocgc
+             shadowdiff/normalize.(*Normalizer).Document
+             shadowdiff/diff.(*Comparer).Compare
+-----------+-------------------------------------------------------
+   20000us   runtime.scanobject
+             runtime.gcBgMarkWorker.func2 (inline)
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"front: net/http's server and the proxy": 10000, "comparing: normalising": 10000, "garbage collection": 20000}
+	if !reflect.DeepEqual(all, want) || !reflect.DeepEqual(calls, map[string]float64{"front: net/http's server and the proxy": 10000}) {
+		t.Errorf("got %v, of it calls %v", all, calls)
+	}
+	if _, _, err := sumTraces(strings.NewReader("File: x\n")); err == nil {
+		t.Error("an empty profile is explained")
+	}
+}

@@ -1,0 +1,118 @@
+// Command bench measures what shadowdiff costs, in one run on one machine: requests per second, latency and CPU of no proxy,
+// a bare httputil.ReverseProxy, HAProxy, nginx with and without mirrors, and shadowdiff with shadowing off, at several
+// rates, with healthy, slow and hanging shadows. Only ratios mean anything on another machine; they are taken within each
+// round, and all rows are measured once a round.
+//
+//	bench -shadowdiff bin/shadowdiff [-quick] [-rounds 3] [-for 2s] [-only REGEXP] [-profile DIR]
+//
+// It prints Markdown tables and, at the end, which of the bars are met. Clients, upstreams and proxies share the machine,
+// over loopback. It runs on Linux.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// config is what the flags say.
+type config struct {
+	binary      string
+	conns       int
+	size        int
+	rounds      int
+	warm, time  time.Duration // of a trial at full speed
+	fixedTime   time.Duration // of one at the fixed rate
+	rate        float64
+	delay       time.Duration
+	concurrency int
+	queue       int
+	memory      string
+	only        string
+	quick       bool
+	profile     string // folder for CPU profiles
+	source      string // the product's, for profiles
+}
+
+func main() {
+	var cfg config
+	var up upstreamConfig
+	var primary string
+	fs := flag.NewFlagSet("bench", flag.ExitOnError)
+	fs.StringVar(&cfg.binary, "shadowdiff", "bin/shadowdiff", "measure this `BINARY`")
+	fs.IntVar(&cfg.conns, "conns", 64, "keep-alive connections of the clients")
+	fs.IntVar(&cfg.size, "size", 2048, "`BYTES` of an answer's body")
+	fs.IntVar(&cfg.rounds, "rounds", 3, "rounds; each row is measured once in each")
+	fs.DurationVar(&cfg.warm, "warm", 500*time.Millisecond, "time before each measurement")
+	fs.DurationVar(&cfg.time, "for", 2*time.Second, "time of a measurement at full speed")
+	fs.DurationVar(&cfg.fixedTime, "fixed-for", 4*time.Second, "time of a measurement at the fixed rate")
+	fs.Float64Var(&cfg.rate, "rate", 1000, "the fixed rate, in requests/s")
+	fs.DurationVar(&cfg.delay, "delay", 200*time.Millisecond, "what a slow shadow takes")
+	fs.IntVar(&cfg.concurrency, "concurrency", 64, "shadow.concurrency")
+	fs.IntVar(&cfg.queue, "queue", 256, "shadow.queue")
+	fs.StringVar(&cfg.memory, "memory", "64MiB", "shadow.memory")
+	fs.StringVar(&cfg.only, "only", "", "measure only the rows whose name matches this `REGEXP`, and those they are compared with")
+	fs.BoolVar(&cfg.quick, "quick", false, "one short round: whether it works, not how fast it is")
+	fs.StringVar(&cfg.profile, "profile", "", "take CPU profiles of shadowdiff into this `FOLDER`, and say where the time goes; needs -source")
+	fs.StringVar(&cfg.source, "source", ".", "`FOLDER` of shadowdiff's source")
+	fs.StringVar(&primary, "primary", "", "for the child process bare")
+	fs.StringVar(&up.role, "role", "", "for the child process upstream")
+	_ = fs.Parse(os.Args[1:])
+	up.size, up.delay = cfg.size, cfg.delay
+
+	var err error
+	switch fs.Arg(0) {
+	case "":
+		err = run(cfg)
+	case "bare":
+		err = runBare(primary)
+	case "upstream":
+		err = runUpstream(up)
+	default:
+		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures everything and prints it. Interrupted, it prints what it has.
+func run(cfg config) error {
+	only, err := regexp.Compile(cfg.only)
+	if err != nil {
+		return err
+	}
+	if cfg.profile != "" {
+		if cfg.profile, err = filepath.Abs(cfg.profile); err != nil {
+			return err
+		}
+	}
+	if cfg.quick {
+		cfg.rounds, cfg.warm, cfg.time, cfg.fixedTime = 1, 200*time.Millisecond, 300*time.Millisecond, 500*time.Millisecond
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	b, err := newBench(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	b.results.trials = chosen(trials(), only)
+	b.describe(os.Stdout)
+	err = b.measureAll(ctx)
+	b.report(os.Stdout)
+	if err == nil && cfg.profile != "" {
+		err = b.explain(ctx, os.Stdout)
+	}
+	return err
+}
+
+// self is this program, which is its own children, too.
+func self() string { return "/proc/self/exe" }
