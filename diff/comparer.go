@@ -21,12 +21,10 @@ func NewComparer(n *normalize.Normalizer, names *normalize.Names, limits Limits)
 // alike. But for its Exchange, the Comparison shares nothing with ex.
 func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 	out := &Comparison{
-		Time: ex.Time, Route: ex.Route, Exchange: ex,
+		Time: ex.Time, Exchange: ex,
 		NoControl: ex.Response(multicast.Secondary).Outcome == "",
 	}
-	if out.Route == "" {
-		out.Route = c.names.Route(ex.Request.Method, ex.Request.Target)
-	}
+	shape := c.name(out)
 	candidate, control := ex.Response(multicast.Candidate), ex.Response(multicast.Secondary)
 	switch failed := failedLeg(candidate); {
 	case ex.Unknown != "":
@@ -38,9 +36,20 @@ func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 	case !out.NoControl && failedLeg(control):
 		out.fail(control, &out.Control, c.limits)
 	default:
-		c.documents(out)
+		c.documents(out, shape)
 	}
 	return out
+}
+
+// name gives the comparison its route, and answers the name that rules go by.
+func (c *Comparer) name(out *Comparison) (shape string) {
+	ex := out.Exchange
+	if ex.Route != "" {
+		out.Route, out.Given = c.names.Given(ex.Route), true
+		return ex.Route
+	}
+	out.Route, shape = c.names.Route(ex.Request.Method, ex.Request.Target, ex.Response(multicast.Primary).Status)
+	return shape
 }
 
 // failedLeg tells whether a shadow gave no answer that could be compared. One that was cut off because it was endless
@@ -74,9 +83,11 @@ func (out *Comparison) fail(leg *multicast.Response, list *[]Difference, limits 
 	out.Failed = true
 }
 
-// documents compares the answers of all that were asked.
-func (c *Comparer) documents(out *Comparison) {
-	a := answers{comparer: c, exchange: out.Exchange, route: out.Route}
+// documents compares the answers of all that were asked. Rules go by the route's shape, so that what was learnt of names
+// has no part in what is compared.
+func (c *Comparer) documents(out *Comparison, shape string) {
+	a := answers{comparer: c, exchange: out.Exchange, route: shape}
+	defer a.release()
 	if !a.read(!out.NoControl) {
 		out.unknown(multicast.ReasonMemory)
 		return

@@ -20,6 +20,7 @@ const (
 type Comparison struct {
 	Time    time.Time
 	Route   string           // "GET /users/{id}"
+	Given   bool             // the configuration or a header named the route, not normalize.Names
 	Unknown multicast.Reason // why nothing is judged; all below is then zero
 
 	Result      Result

@@ -74,7 +74,7 @@ func BenchmarkRoute(b *testing.B) {
 	var names Names
 	b.ReportAllocs()
 	for b.Loop() {
-		names.Route("GET", "/users/8f14e45f-ceea-467f-9575-1c2a5d1e3b0a/orders/17?expand=lines")
+		names.Route("GET", "/users/8f14e45f-ceea-467f-9575-1c2a5d1e3b0a/orders/17?expand=lines", 200)
 	}
 }
 

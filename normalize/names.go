@@ -1,214 +1,217 @@
 package normalize
 
 import (
-	"net/netip"
-	"net/url"
+	"bytes"
 	"strings"
+	"sync"
 )
 
 // Names makes route names from raw paths: `GET /users/8f14e45f-…/orders/17` is counted as
-// `GET /users/{id}/orders/{id}`. The zero Names is ready; it is safe for concurrent use.
-type Names struct{}
+// `GET /users/{id}/orders/{id}`.
+//
+// What looks like an id is replaced by {id} at once. Where looks are not enough (`/products/red-shoes`), Names learns: it
+// keeps the paths it has named as a tree, and a place of it at which too many values appear that hardly anybody asks for
+// folds: from then on they count as {id} there too, with all that is below them. A fold is for good. fold.go says when.
+//
+// Its memory is bounded whatever clients ask for, and so is the number of names: what is beyond the bounds is named
+// OtherRoute. The zero Names is ready and knows nothing; it is safe for concurrent use.
+type Names struct {
+	mu       sync.Mutex
+	root     branch
+	branches int             // below the root
+	routes   int             // names in the tree
+	methods  map[string]bool // those seen that are no standard ones
+	given    map[string]bool // names that were given
+	other    int64           // requests that were named OtherRoute
+	folds    int             // places that are folded
+	version  uint64          // grows with every fold
+}
+
+// OtherRoute is the name of all routes beyond the bounds, and the method of those that are none of the usual ones.
+const OtherRoute = "(other)"
 
 const (
-	maxName     = 240 // bytes of a path in a name
-	maxSegments = 24
-	maxSegment  = 64 // bytes; a longer one is no word of an API
-	anyMethod   = "OTHER"
+	maxRoutes   = 800   // names made here; a run keeps counts of 1,000 routes, so that some room is left for given names
+	maxGiven    = 500   // names given by the configuration or by a header
+	maxBranches = 8_192 // segments in the tree: some 3 MB
+	maxMethods  = 16    // beside the standard ones
 )
 
-// Route names the route of a request: its method and its path with what looks like an id replaced by `{id}`. The query
-// does not count. The name is printable ASCII and at most some 270 bytes long whatever the target holds; a path with more
-// in it ends in `/*`, and a method that is none, or longer than 20 letters, is OTHER.
-func (n *Names) Route(method, target string) string {
+// NamesCounts tells how much Names knows.
+type NamesCounts struct {
+	Routes   int   // names made from paths that are in use
+	Given    int   // names given by the configuration or by a header
+	Branches int   // segments in the tree
+	Folds    int   // places that are folded
+	Other    int64 // requests named OtherRoute because there were too many names already
+}
+
+// Counts answers how much there is by now.
+func (n *Names) Counts() NamesCounts {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return NamesCounts{Routes: n.routes, Given: len(n.given), Branches: n.branches, Folds: n.folds, Other: n.other}
+}
+
+// Route names the route of a request that the primary answered with status, 0 when it did not: by its method and its path;
+// the query does not count. The name is printable ASCII and at most some 350 bytes long whatever the target holds.
+//
+// shape is the name before anything was learnt: the same for the same request at all times, so it is what rules go by.
+//
+// A segment becomes known by an answer below 400 only. What is not known while the answer is another, such as what a
+// scanner asks for and does not find, is named {id}, or /* with what is below it.
+func (n *Names) Route(method, target string, status int) (name, shape string) {
 	if !isToken(method) || len(method) > 20 {
-		method = anyMethod
+		method = OtherRoute
 	}
-	out := make([]byte, 0, len(method)+1+min(len(target), maxName)+8)
-	out = append(append(out, method...), ' ')
-	path := pathOf(target)
+	path, taught := pathOf(target), 0 < status && status < 400
 	if path == "*" {
-		return string(append(out, '*'))
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.method(method, taught) + " *", method + " *"
 	}
-	start := len(out)
-	count := 0
-	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		mark := len(out)
-		out = appendSegment(append(out, '/'), segment)
-		count++
-		if len(out)-start > maxName || count > maxSegments {
-			return string(append(out[:mark], "/*"...))
-		}
+	var room [2 * maxPath]byte
+	out := appendShape(append(append(room[:0], method...), ' '), path)
+	name = n.learn(method, out[len(method)+1:], taught)
+	if name == string(out) {
+		return name, name
 	}
-	return string(out)
+	return name, string(out)
 }
 
-// pathOf is the path of a request target in any of HTTP's forms.
-func pathOf(target string) string {
-	if end := strings.IndexAny(target, "?#"); end >= 0 {
-		target = target[:end]
+// learn finds or makes the name for a path's shape, and counts the request.
+func (n *Names) learn(method string, path []byte, taught bool) (name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := n.routes
+	at := n.follow(path, taught)
+	if at == nil {
+		n.other++
+		return OtherRoute
 	}
-	if !strings.HasPrefix(target, "/") {
-		if _, rest, ok := strings.Cut(target, "://"); ok {
-			_, target, _ = strings.Cut(rest, "/")
+	r := n.route(at, n.method(method, taught))
+	if r == nil {
+		n.other++
+		return OtherRoute
+	}
+	if !taught {
+		return r.name
+	}
+	r.requests++
+	if at.raise(r.requests) || n.routes > before {
+		if n.relieve(at) {
+			return n.current(r.name)
 		}
 	}
-	return target
+	return r.name
 }
 
-// appendSegment appends one segment's part of the name. Path parameters behind a semicolon (;jsessionid=…) do not count.
-func appendSegment(out []byte, segment string) []byte {
-	segment, _, _ = strings.Cut(segment, ";")
-	plain := segment
-	if strings.IndexByte(segment, '%') >= 0 && len(segment) <= 3*maxSegment {
-		if decoded, err := url.PathUnescape(segment); err == nil {
-			plain = decoded
-		}
-	}
-	if len(plain) > maxSegment || isID(plain) {
-		return append(out, "{id}"...)
-	}
-	if dot := strings.IndexByte(plain, '.'); dot > 0 {
-		return appendDotted(out, plain)
-	}
-	return appendPrintable(out, plain)
-}
-
-// appendDotted appends a file's name, such as 17.json or app.8f14e45f.js, in which each part may be an id. Short numbers
-// may be a version's, like 1.2, unless what follows is an extension.
-func appendDotted(out []byte, segment string) []byte {
-	last := strings.LastIndexByte(segment, '.')
-	extension := segment[last+1:]
-	if stem := segment[:last]; isID(stem) && isExtension(extension) {
-		return appendPrintable(append(out, "{id}."...), extension)
-	}
-	for i, part := range strings.Split(segment, ".") {
-		if i > 0 {
-			out = append(out, '.')
-		}
-		if isUUID(part) || isHex(part, 8) && !isInteger(part) || isRandom(part) {
-			out = append(out, "{id}"...)
+// follow goes down a path and makes what is missing of it; it answers nil when there is no room.
+func (n *Names) follow(path []byte, taught bool) *branch {
+	at := &n.root
+	for path != nil {
+		segment := path[1:]
+		if end := bytes.IndexByte(segment, '/'); end >= 0 {
+			segment, path = segment[:end], segment[end:]
 		} else {
-			out = appendPrintable(out, part)
+			path = nil
 		}
-	}
-	return out
-}
-
-func isExtension(s string) bool {
-	if len(s) == 0 || len(s) > 5 || isDigit(s[0]) {
-		return false
-	}
-	return isAlphanumeric(s)
-}
-
-func isAlphanumeric(s string) bool {
-	for i := range len(s) {
-		if c := s[i] | 0x20; !isDigit(s[i]) && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
-}
-
-// appendPrintable appends a segment with all but printable ASCII percent-encoded, braces too: they mark what was replaced.
-func appendPrintable(out []byte, segment string) []byte {
-	const hex = "0123456789ABCDEF"
-	for i := range len(segment) {
-		if c := segment[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("%{}/?#*\"<>\\", c) >= 0 {
-			out = append(out, '%', hex[c>>4], hex[c&0xF])
-		} else {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// isID tells whether a segment looks like the id of one thing.
-func isID(s string) bool {
-	if s == "" {
-		return false
-	}
-	if c := s[0]; isDigit(c) || c == '-' {
-		if isInteger(s) || isDate(s) || isTime(s) || isNumberList(s) {
-			return true
-		}
-	}
-	return isUUID(s) || isHex(s, 8) || isULID(s) || isRandom(s) || isEmail(s) || isDigest(s) || isAddress(s) || isBase64(s)
-}
-
-// isNumberList tells whether a segment is whole numbers with commas between them.
-func isNumberList(s string) bool {
-	if strings.IndexByte(s, ',') < 0 {
-		return false
-	}
-	for part := range strings.SplitSeq(s, ",") {
-		if !isInteger(part) {
-			return false
-		}
-	}
-	return true
-}
-
-// isULID tells whether a segment is a ULID: 26 digits in Crockford's base 32, the first of them at most 7.
-func isULID(s string) bool {
-	if len(s) != 26 || s[0] < '0' || s[0] > '7' {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i] | 0x20
-		if !isDigit(s[i]) && (c < 'a' || c > 'z' || c == 'i' || c == 'l' || c == 'o' || c == 'u') {
-			return false
-		}
-	}
-	return true
-}
-
-// isDigest tells whether a segment is a hash with its algorithm in front, sha256:….
-func isDigest(s string) bool {
-	algorithm, sum, ok := strings.Cut(s, ":")
-	return ok && isAlphanumeric(algorithm) && len(sum) >= 16 && isHexRun(sum)
-}
-
-// isAddress tells whether a segment is an IP address.
-func isAddress(s string) bool {
-	if strings.Count(s, ".") != 3 && strings.Count(s, ":") < 2 {
-		return false
-	}
-	_, err := netip.ParseAddr(s)
-	return err == nil
-}
-
-// isRandom tells whether a segment looks like a random token: at least 16 letters and digits (dashes and underscores
-// aside), a digit among them, which change so often between digits, small and capital letters (a capital that begins
-// a word does not count twice) as no name does.
-func isRandom(s string) bool {
-	if len(s) < 16 {
-		return false
-	}
-	var digits, letters, changes int
-	var before byte
-	for i := range len(s) {
-		c := s[i]
-		var class byte
-		switch {
-		case isDigit(c):
-			class = '0'
-			digits++
-		case 'a' <= c && c <= 'z':
-			class = 'a'
-		case 'A' <= c && c <= 'Z':
-			class = 'A'
-		case c != '-' && c != '_':
-			return false
-		}
-		if class != 0 {
-			letters++
-			if before != 0 && class != before && (before != 'A' || class != 'a') {
-				changes++
+		next := at.find(segment)
+		if next == nil || !next.known {
+			if !taught {
+				return n.unknown(at, segment, path == nil)
 			}
+			if next == nil {
+				next = n.grow(at, string(segment))
+			}
+			if next == nil {
+				return nil
+			}
+			next.known = true
 		}
-		before = class
+		at = next
 	}
-	return digits >= 1 && letters >= 14 && 4*changes >= letters
+	return at
+}
+
+// unknown is where requests go that nothing is learnt from: to {id} for a last segment, to /* for more.
+func (n *Names) unknown(at *branch, segment []byte, last bool) *branch {
+	as := restSegment
+	if last {
+		as = idSegment
+		if len(segment) == 0 {
+			as = ""
+		}
+	}
+	if next := at.own(as); next != nil {
+		return next
+	}
+	return n.grow(at, as)
+}
+
+// grow makes what follows at a branch, nil when there is no room.
+func (n *Names) grow(at *branch, segment string) *branch {
+	if n.branches >= maxBranches || n.routes >= maxRoutes {
+		return nil
+	}
+	n.branches++
+	next := &branch{segment: segment}
+	at.put(next)
+	return next
+}
+
+// route finds or makes the name of the requests with one method that end at a branch, nil when there is no room.
+func (n *Names) route(at *branch, method string) *routeName {
+	for _, r := range at.routes {
+		if r.method == method {
+			return r
+		}
+	}
+	if n.routes >= maxRoutes {
+		return nil
+	}
+	n.routes++
+	r := &routeName{method: method, name: method + " " + at.path()}
+	at.routes = append(at.routes, r)
+	return r
+}
+
+// method is the method as names have it: what clients make up beyond a few is OtherRoute.
+func (n *Names) method(method string, taught bool) string {
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "PURGE",
+		"PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "SEARCH", OtherRoute:
+		return method
+	}
+	if n.methods[method] {
+		return method
+	}
+	if !taught || len(n.methods) >= maxMethods {
+		return OtherRoute
+	}
+	if n.methods == nil {
+		n.methods = map[string]bool{}
+	}
+	method = strings.Clone(method)
+	n.methods[method] = true
+	return method
+}
+
+// Given is the name of a route that the configuration or a header gives: itself, as long as there are not too many of
+// these. A given name is never folded.
+func (n *Names) Given(name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.given[name] {
+		return name
+	}
+	if len(n.given) >= maxGiven {
+		n.other++
+		return OtherRoute
+	}
+	if n.given == nil {
+		n.given = map[string]bool{}
+	}
+	n.given[strings.Clone(name)] = true
+	return name
 }
