@@ -16,6 +16,8 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+
+	Errors []Fault `json:"errors,omitempty"` // of a configuration
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -95,7 +97,9 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 }
 
 // writeJSON renders to a buffer first, so that what cannot be encoded becomes an error and not half an answer.
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -104,6 +108,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
 	_, _ = w.Write(buf.Bytes()) // the caller is gone: nobody to tell
 	return nil
 }

@@ -63,9 +63,9 @@ func (m *Metrics) ObserveShadow(role multicast.Role, _ multicast.Outcome, d time
 	m.shadow.WithLabelValues(role.String()).Observe(d.Seconds())
 }
 
-// attach adds what the proxy and the store count.
-func (m *Metrics) attach(proxy *multicast.Proxy, db *store.DB) {
-	m.registry.MustRegister(newReadings(proxy, db))
+// attach adds what the proxy and the store count, and how the configuration was last read.
+func (m *Metrics) attach(proxy *multicast.Proxy, db *store.DB, instance func() Instance) {
+	m.registry.MustRegister(newReadings(proxy, db, instance))
 }
 
 func (m *Metrics) handler() http.Handler {
@@ -74,10 +74,11 @@ func (m *Metrics) handler() http.Handler {
 
 // readings collects the counters and the verdict as they stand.
 type readings struct {
-	proxy *multicast.Proxy
-	db    *store.DB
+	proxy    *multicast.Proxy
+	db       *store.DB
+	instance func() Instance
 
-	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run *prometheus.Desc
+	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run, reloaded, loaded *prometheus.Desc
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -85,9 +86,9 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 // newReadings describes what is read.
-func newReadings(proxy *multicast.Proxy, db *store.DB) *readings {
+func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance) *readings {
 	return &readings{
-		proxy: proxy, db: db,
+		proxy: proxy, db: db, instance: instance,
 		skipped:   describe("skipped_total", "Requests for which no shadow was asked, by reason.", "reason"),
 		dropped:   describe("dropped_total", "Sampled requests that were given up before the shadows were asked, by reason.", "reason"),
 		shadow:    describe("shadow_total", "Shadow requests sent, by how they ended.", "role", "outcome"),
@@ -100,6 +101,8 @@ func newReadings(proxy *multicast.Proxy, db *store.DB) *readings {
 		excess:    describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound"),
 		confirmed: describe("confirmed_differences", "Confirmed differences of the run."),
 		run:       describe("run_info", "1; the label names the present run.", "run"),
+		reloaded:  describe("config_last_reload_successful", "1 while the configuration last read is in force, 0 when it was not taken."),
+		loaded:    describe("config_last_reload_success_timestamp_seconds", "When the configuration in force was read."),
 	}
 }
 
@@ -107,7 +110,7 @@ func newReadings(proxy *multicast.Proxy, db *store.DB) *readings {
 func (c *readings) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.skipped, c.dropped, c.shadow, c.compared, c.unknown, c.inFlight, c.queue, c.captured,
-		c.verdict, c.excess, c.confirmed, c.run,
+		c.verdict, c.excess, c.confirmed, c.run, c.reloaded, c.loaded,
 	} {
 		ch <- d
 	}
@@ -141,6 +144,13 @@ func (c *readings) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.excess, snap.Verdict.ExcessBounds[1], "upper")
 	gauge(c.confirmed, float64(confirmedIn(snap.Verdict)))
 	gauge(c.run, 1, snap.Run.Name)
+	now := c.instance()
+	if now.Reload != nil && !now.Reload.Good {
+		gauge(c.reloaded, 0)
+	} else {
+		gauge(c.reloaded, 1)
+	}
+	gauge(c.loaded, float64(now.Loaded.UnixMilli())/1000)
 }
 
 // measure sends one figure with its labels.

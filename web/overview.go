@@ -43,7 +43,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 	page.Series = series
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
 	if snap.Verdict.Compared == 0 {
-		page.Steps = stepsOf(s.deps.Targets, page.Switch, page.Lost, s.deps.Proxy.Counts())
+		page.Steps = stepsOf(s.deps.Instance().Targets, page.Switch, page.Lost, s.deps.Proxy.Counts())
 	}
 	return s.render(w, r, http.StatusOK, "overview", page)
 }

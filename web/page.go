@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"net/http"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"shadowdiff/multicast"
 	"shadowdiff/store"
@@ -125,26 +127,40 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name
 
 // frameFor fills in what surrounds a page of one snapshot.
 func (s *Server) frameFor(r *http.Request, snap *store.Snapshot, title string) frame {
+	now := s.deps.Instance()
 	return frame{
 		Title: title, Base: s.prefix, Self: r.URL.RequestURI(), Asset: s.pages.asset, Theme: themeOf(r),
 		Version: s.deps.Version, Run: snap.Run, Snapshot: snap.Version, AsOf: snap.Time,
-		Switch: s.switchView(), Notices: s.notices(),
+		Switch: s.switchView(now), Notices: s.notices(now),
 	}
 }
 
-// notices are the store's troubles and the set-up's limits, in words.
-func (s *Server) notices() []string {
+// notices are the store's troubles, a configuration that was not taken, and the set-up's limits, in words.
+func (s *Server) notices(now Instance) []string {
 	var notes []string
 	if h := s.deps.DB.Health(); h.Err != "" {
 		notes = append(notes, fmt.Sprintf(
 			"Counts are not reaching the disk since %s: %s. They are kept in memory; free space or mend %s, and writing goes on.",
 			clock(h.LastFlush), h.Err, "the store's folder"))
 	}
-	if s.deps.Targets.Candidate != "" && s.deps.Targets.Secondary == "" {
+	if last := now.Reload; last != nil && !last.Good {
+		notes = append(notes, fmt.Sprintf("%s was not taken at %s, and the configuration before it stays in force: %s.",
+			now.File, clock(last.Time), told(last.Faults)))
+	}
+	if now.Targets.Candidate != "" && now.Targets.Secondary == "" {
 		notes = append(notes, "There is no secondary, so nothing tells noise from the candidate's doing: "+
 			"all noise counts against the candidate, and the verdict is never “equivalent”.")
 	}
+	for _, warning := range now.Warnings {
+		notes = append(notes, sentenceOf(warning))
+	}
 	return notes
+}
+
+// sentenceOf makes a sentence of a line of the log.
+func sentenceOf(line string) string {
+	first, size := utf8.DecodeRuneInString(line)
+	return string(unicode.ToUpper(first)) + line[size:] + "."
 }
 
 // switchView is the state of shadowing in the head of every page.
@@ -153,14 +169,14 @@ type switchView struct {
 	Sample    string // "5%"
 	Candidate bool   // there is one to ask
 	ReadOnly  bool
-	Kept      bool // set here rather than by the configuration, and kept over restarts
+	Kept      bool // set here rather than by the configuration, and kept over restarts and reloads
 	InFlight  int64
 }
 
-func (s *Server) switchView() switchView {
+func (s *Server) switchView(now Instance) switchView {
 	state, counts := s.deps.Proxy.Shadowing(), s.deps.Proxy.Counts()
 	return switchView{
-		Enabled: state.Enabled, Sample: shareText(state.Sample), Candidate: s.deps.Targets.Candidate != "",
+		Enabled: state.Enabled, Sample: shareText(state.Sample), Candidate: now.Targets.Candidate != "",
 		ReadOnly: s.cfg.ReadOnly, Kept: s.kept.Load(),
 		InFlight: counts.InFlight[multicast.Candidate.String()] + counts.InFlight[multicast.Secondary.String()],
 	}

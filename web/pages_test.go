@@ -173,7 +173,7 @@ func TestHostileNamesStayText(t *testing.T) {
 func TestEmptyStoreLeadsToTheFirstVerdict(t *testing.T) {
 	r := newRig(t, shop("1"), shop("1"), nil)
 	mustHold(t, "empty overview", r.get("/"), "Nothing has been compared yet.", "curl -i http://127.0.0.1:8880/",
-		r.server.deps.Targets.Candidate, r.server.deps.Targets.Secondary)
+		r.now().Targets.Candidate, r.now().Targets.Secondary)
 	resp, err := http.Post(r.front.URL+"/orders", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,18 @@ type rig struct {
 	admin     *httptest.Server
 	client    *http.Client // as a browser: with cookies
 	delivered chan struct{}
+	instance  atomic.Pointer[Instance]
+	reload    func(actor string) Reload // nil until a test sets it
+}
+
+// now is what the process says of itself.
+func (r *rig) now() Instance { return *r.instance.Load() }
+
+// become changes that.
+func (r *rig) become(change func(*Instance)) {
+	next := r.now()
+	change(&next)
+	r.instance.Store(&next)
 }
 
 // newRig starts a rig. primary answers for the secondary too.
@@ -48,8 +61,14 @@ func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Conf
 	if change != nil {
 		change(&web)
 	}
-	targets := Targets{Listen: ":8880", Primary: known.URL, Secondary: other.URL, Candidate: trial.URL}
-	r.server = New(web, Deps{Log: quiet(), DB: r.db, Proxy: r.proxy, Version: "test", Targets: targets, Metrics: r.metrics})
+	r.instance.Store(&Instance{
+		Targets: Targets{Listen: "http://127.0.0.1:8880", Primary: known.URL, Secondary: other.URL, Candidate: trial.URL},
+		Phase:   PhaseServing, Loaded: time.Now(),
+	})
+	r.server = New(web, Deps{
+		Log: quiet(), DB: r.db, Proxy: r.proxy, Version: "test", Metrics: r.metrics, Instance: r.now,
+		Reload: func(_ context.Context, actor string) Reload { return r.reload(actor) },
+	})
 	r.front, r.admin = httptest.NewServer(r.proxy), httptest.NewUnstartedServer(nil)
 	r.admin.Config = r.server.HTTP()
 	r.admin.Start()

@@ -65,6 +65,8 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.Get("/counters", s.api(s.counters))
 	r.Get("/shadowing", s.api(s.shadowingState))
 	r.With(s.writable).Put("/shadowing", s.api(s.putShadowing))
+	r.Get("/reload", s.api(s.reloadState))
+	r.With(s.writable).Post("/reload", s.api(s.postReload))
 	r.Get("/events", s.api(s.events))
 }
 
@@ -118,21 +120,27 @@ func (s *Server) alive(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, health{Status: "ok"})
 }
 
-// ready answers GET /readyz: the store is open. Upstreams and a failing disk are reported, not required: clients are
-// served from the primary all the same.
+// ready answers GET /readyz: 200 from the moment when clients are served and shadows asked until the process is told to
+// end, else 503. Upstreams, a failing disk and a part that has failed are reported, not required: clients are served from
+// the primary all the same.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
-	h := health{Status: "ok", Store: "ok", Shadowing: "on"}
+	now := s.deps.Instance()
+	h := health{Status: now.Phase, Store: "ok", Shadowing: "on", Failed: now.Failed}
 	if err := s.deps.DB.Health().Err; err != "" {
 		h.Store = err
 	}
 	if !s.deps.Proxy.Shadowing().Enabled {
 		h.Shadowing = "off"
 	}
+	if now.Phase != PhaseServing {
+		return writeStatus(w, http.StatusServiceUnavailable, h)
+	}
 	return writeJSON(w, h)
 }
 
 type health struct {
-	Status    string `json:"status"`
-	Store     string `json:"store,omitempty"`
-	Shadowing string `json:"shadowing,omitempty"`
+	Status    string   `json:"status"`
+	Store     string   `json:"store,omitempty"`
+	Shadowing string   `json:"shadowing,omitempty"`
+	Failed    []string `json:"failed,omitempty"`
 }

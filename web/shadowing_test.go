@@ -65,7 +65,7 @@ func TestSwitchHoldsOverRestarts(t *testing.T) {
 	r.do(http.MethodPut, "/api/v1/shadowing", `{"enabled": false, "sample": "1%"}`)
 	on, all := true, shareOfAll(t)
 	r.proxy.SetShadowing(&on, &all) // as a new process would start
-	again := New(DefaultConfig(), Deps{Log: quiet(), DB: r.db, Proxy: r.proxy})
+	again := New(DefaultConfig(), Deps{Log: quiet(), DB: r.db, Proxy: r.proxy, Instance: r.now})
 	if err := again.Restore(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,6 @@
 package web
 
-import (
-	"net"
-
-	"shadowdiff/multicast"
-)
+import "shadowdiff/multicast"
 
 // step is one of three that lead from an empty store to the first verdict.
 type step struct {
@@ -20,7 +16,7 @@ func stepsOf(targets Targets, sw switchView, lost lostView, counts multicast.Cou
 	sent := counts.Shadow["candidate"].Sent
 	steps := []step{
 		{
-			Title: "Send traffic through the proxy", Done: counts.Requests > 0, Command: "curl -i http://" + reachable(targets.Listen) + "/",
+			Title: "Send traffic through the proxy", Done: counts.Requests > 0, Command: "curl -i " + targets.Listen + "/",
 			Text: "Every request is answered by the primary, " + targets.Primary + ", as if shadowdiff were not there.",
 		},
 		{Title: "Let the shadows answer too", Done: sent > 0, Text: shadowsText(targets, sw, lost, counts)},
@@ -56,16 +52,4 @@ func comparisonText(counts multicast.Counts) string {
 		return things(unknown[0].Count, "exchange") + " so far could not be judged: “" + unknown[0].Reason + "”. " + unknown[0].Meaning
 	}
 	return "The three answers are compared field by field, and this page becomes the verdict by itself."
-}
-
-// reachable turns a listening address into one that can be called from here.
-func reachable(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return listen
-	}
-	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }

@@ -8,6 +8,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -24,16 +25,12 @@ type Deps struct {
 	DB      *store.DB
 	Proxy   *multicast.Proxy
 	Version string   // of the program, for the foot of each page
-	Targets Targets  // what the empty page tells people to call
 	Metrics *Metrics // nil: metrics of this server alone
-}
 
-// Targets are the addresses of this instance and of what it asks.
-type Targets struct {
-	Listen    string // client traffic, as host:port
-	Primary   string
-	Secondary string // empty: no control
-	Candidate string // empty: a plain proxy
+	Instance func() Instance // what the process says of itself; asked for each page
+	// Reload reads the configuration again, for the actor named, and puts it in force if it is good. It is called only
+	// while Instance names a file.
+	Reload func(ctx context.Context, actor string) Reload
 }
 
 // Server is the admin listener's handler and its http.Server. Its methods are safe for concurrent use.
@@ -58,7 +55,7 @@ func New(cfg Config, deps Deps) *Server {
 		deps.Metrics = NewMetrics()
 	}
 	s := &Server{cfg: cfg, deps: deps, prefix: cfg.prefix(), pages: parsePages(), closing: make(chan struct{})}
-	deps.Metrics.attach(deps.Proxy, deps.DB)
+	deps.Metrics.attach(deps.Proxy, deps.DB, deps.Instance)
 	s.handler = s.routes()
 	return s
 }
@@ -74,7 +71,7 @@ func (s *Server) HTTP() *http.Server {
 		WriteTimeout:      60 * time.Second, // event streams set their own
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelWarn),
+		ErrorLog:          multicast.ServerLog(s.deps.Log),
 	}
 	server.RegisterOnShutdown(func() { s.closed.Do(func() { close(s.closing) }) })
 	return server

@@ -52,10 +52,6 @@ func TestWords(t *testing.T) {
 		{moreRequests(1), "1 more request"},
 		{moreRequests(3381), "3,400 more requests"},
 		{moreRequests(2_633_107), "2,700,000 more requests"},
-		{reachable(":8880"), "127.0.0.1:8880"},
-		{reachable("[::]:80"), "127.0.0.1:80"},
-		{reachable("10.1.2.3:80"), "10.1.2.3:80"},
-		{reachable("x"), "x"},
 		{clock(time.Date(2026, 11, 30, 10, 41, 7, 0, time.UTC)), "10:41:07 UTC"},
 		{moment(time.Date(2026, 11, 30, 10, 41, 7, 0, time.UTC)), "30 Nov 10:41:07 UTC"},
 	} {

@@ -155,7 +155,7 @@ func openDashboard(t *testing.T) (svc *service, traffic, end func()) {
 	t.Cleanup(shops.close)
 	cfg := demoConfig(t.TempDir(), shops)
 	cfg.Web.Listen = "127.0.0.1:0"
-	if svc, err = newService(cfg, slog.New(slog.DiscardHandler)); err != nil {
+	if svc, err = newService(cfg, source{}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -55,39 +54,6 @@ func (c config) Validate() []error {
 	faults = append(faults, c.Verdict.Validate()...)
 	faults = append(faults, c.Store.Validate()...)
 	return append(faults, c.Web.Validate()...)
-}
-
-// flagValues are the flags that were given, by the key that they override: "web.listen" with "-admin" and its text.
-type flagValues map[string]flagValue
-
-type flagValue struct{ flag, text string }
-
-// readConfig reads the file, if one is named, over the defaults, and the flags over both. The configuration is good
-// when there is no fault; otherwise the faults are all there are, in the order of the file.
-func readConfig(file string, flags flagValues, env environment) (config, []fault) {
-	cfg := defaultConfig()
-	d := newDecoder(file, env)
-	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return cfg, []fault{{message: err.Error()}}
-		}
-		if !d.document(text, reflect.ValueOf(&cfg).Elem()) {
-			return cfg, d.faults
-		}
-	}
-	for key, f := range flags {
-		delete(d.faulty, key)
-		if err := setScalar(fieldAt(&cfg, key), f.text); err != nil {
-			d.faults = append(d.faults, fault{source: f.flag, message: err.Error()})
-			d.faulty[key] = true
-		}
-	}
-	for _, err := range cfg.Validate() {
-		d.follow(err, flags)
-	}
-	sortFaults(d.faults)
-	return cfg, d.faults
 }
 
 // document reads the one document that a file may hold; an empty file is one that sets nothing. It answers false when
@@ -172,28 +138,6 @@ func badByte(text []byte) (position, string) {
 }
 
 var leadingKey = regexp.MustCompile(`^[a-z_]+(?:\[\d+\])*(?:\.[^\s:.\[\]]+(?:\[\d+\])*)*: `)
-
-// follow places a fault that a part found in itself: at the flag that set its key (or that would, where there is no
-// file), at the key in the file, or at the nearest part of the file that holds it. What follows from a fault that is
-// told already is not told.
-func (d *decoder) follow(err error, flags flagValues) {
-	key := strings.TrimSuffix(leadingKey.FindString(err.Error()), ": ")
-	for part := key; part != ""; part = parentKey(part) {
-		if d.faulty[part] {
-			return
-		}
-	}
-	if name := flagOf(key); name != "" && (d.file == "" || flags[key] != flagValue{}) {
-		d.faults = append(d.faults, fault{source: name, message: strings.TrimPrefix(err.Error(), key+": ")})
-		return
-	}
-	at, found := d.places[key]
-	for part := key; !found && part != ""; {
-		part = parentKey(part)
-		at, found = d.places[part]
-	}
-	d.faults = append(d.faults, fault{d.file, at, err.Error()})
-}
 
 // parentKey is the key of the part that holds the one at key: "routes[2].match" gives "routes[2]", and that "routes".
 func parentKey(key string) string { return key[:max(strings.LastIndexAny(key, ".["), 0)] }

@@ -16,18 +16,16 @@ import (
 // decoder reads one YAML document into a struct by its yaml tags. Unlike the library's own decoding it finds every
 // fault, each with its place, and remembers where each key stands, so that faults found later have a place as well.
 type decoder struct {
-	file   string
-	env    environment
+	source
 	places map[string]position // of each key in the file, by path: "routes[2].match"
 	faults []fault
 	faulty map[string]bool     // paths that have a fault already: what follows from it is not told
 	told   map[*yaml.Node]bool // nodes likewise: one that is used again by an alias is told once
 }
 
-func newDecoder(file string, env environment) *decoder {
+func newDecoder(s source) *decoder {
 	return &decoder{
-		file:   file,
-		env:    env,
+		source: s,
 		places: make(map[string]position),
 		faulty: make(map[string]bool),
 		told:   make(map[*yaml.Node]bool),
@@ -246,7 +244,13 @@ func (d *decoder) mergedEntries(n *yaml.Node, path string, depth int) []entry {
 }
 
 // isSecretFile says whether a key tells the file of a secret: token_file beside token.
-func (d *decoder) isSecretFile(path string) bool { return path == "web.token_file" }
+func (d *decoder) isSecretFile(path string) bool {
+	key, found := strings.CutSuffix(path, "_file")
+	return found && isSecret(key)
+}
+
+// isSecret says whether the value of a key is not to be shown.
+func isSecret(key string) bool { return key == "web.token" }
 
 // secretFile reads a secret from the file that the key names, relative to the configuration's folder.
 func (d *decoder) secretFile(e entry, field reflect.Value, path string) {

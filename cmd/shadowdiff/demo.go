@@ -98,7 +98,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	defer shops.close()
 	log := slog.New(slog.NewTextHandler(d.std.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if d.svc, err = newService(demoConfig(dir, shops), log); err != nil {
+	if d.svc, err = newService(demoConfig(dir, shops), source{}, log); err != nil {
 		return err
 	}
 	return d.serve(ctx)

@@ -136,7 +136,7 @@ func readRules(file string) (*normalize.Normalizer, []fault) {
 	var cfg struct {
 		Rules []normalize.RuleConfig `yaml:"rules"`
 	}
-	d := newDecoder(file, os.LookupEnv)
+	d := newDecoder(source{file: file, env: os.LookupEnv})
 	if file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -156,11 +156,10 @@ func readRules(file string) (*normalize.Normalizer, []fault) {
 	}
 	rules := normalize.Config{Rules: cfg.Rules}
 	for _, err := range rules.Validate() {
-		d.follow(err, nil)
+		d.follow(err)
 	}
 	if len(d.faults) > 0 {
-		sortFaults(d.faults)
-		return nil, d.faults
+		return nil, d.sorted()
 	}
 	n, err := normalize.New(rules)
 	if err != nil {

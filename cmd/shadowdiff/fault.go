@@ -1,10 +1,6 @@
 package main
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // position is a place in a configuration file, both from 1. The zero position is no place in it.
 type position struct{ line, column int }
@@ -26,11 +22,4 @@ func (f fault) line(command string) string {
 	default:
 		return fmt.Sprintf("shadowdiff %s: %s", command, f.message)
 	}
-}
-
-// sortFaults puts them in the order of the file; flags, which have no place in it, come first.
-func sortFaults(faults []fault) {
-	slices.SortStableFunc(faults, func(a, b fault) int {
-		return cmp.Or(cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.column, b.at.column))
-	})
 }

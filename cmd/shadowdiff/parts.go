@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type part struct {
 // parts are the service's parts. They are stopped one by one, so each has a context of its own.
 type parts struct {
 	log *slog.Logger
+	mu  sync.Mutex // guards all
 	all []*part
 }
 
@@ -30,7 +32,9 @@ type parts struct {
 func (ps *parts) start(ctx context.Context, name string, run func(context.Context) error) *part {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &part{name: name, cancel: cancel, done: make(chan struct{})}
+	ps.mu.Lock()
 	ps.all = append(ps.all, p)
+	ps.mu.Unlock()
 	go func() {
 		defer close(p.done)
 		err := contained(ctx, run)
@@ -64,10 +68,26 @@ func (ps *parts) stop(name string) error {
 	return nil
 }
 
+// failed names the parts that have ended though nobody asked them to.
+func (ps *parts) failed() (names []string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.all {
+		select {
+		case <-p.done:
+			if p.err != nil {
+				names = append(names, p.name)
+			}
+		default:
+		}
+	}
+	return names
+}
+
 // serveClients and servePages are the two servers as parts.
 
 func (s *service) serveClients(ctx context.Context) error {
-	return serveHTTP(ctx, s.proxy.Server(), s.traffic, s.cfg.Server.Drain, s.log)
+	return serveHTTP(ctx, s.proxy.Server(), s.traffic, s.cfg.Load().Server.Drain, s.log)
 }
 
 func (s *service) servePages(ctx context.Context) error {

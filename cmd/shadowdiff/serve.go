@@ -26,7 +26,8 @@ file; without a file the three addresses are enough:
 
   shadowdiff serve -primary http://127.0.0.1:9001 -secondary http://127.0.0.1:9002 -candidate http://127.0.0.1:9003
 
-SIGTERM and SIGINT let the requests under way finish, then end with exit code 0; a second signal ends at once.`)
+SIGHUP reads the file again: a good one takes effect within a second, of one with a fault nothing does. SIGTERM and
+SIGINT let the requests under way finish, then end with exit code 0; a second signal ends at once.`)
 	file := fs.String("config", "", "read this YAML `FILE` (\"shadowdiff check\" finds its faults)")
 	for _, o := range serveFlags() {
 		fs.String(o.flag, "", o.usage)
@@ -38,14 +39,16 @@ SIGTERM and SIGINT let the requests under way finish, then end with exit code 0;
 		fmt.Fprintf(std.err, "shadowdiff serve: unexpected argument %q; flags begin with a dash\n", fs.Arg(0))
 		return exitTrouble
 	}
-	cfg, faults := readConfig(*file, givenFlags(fs), os.LookupEnv)
+	from := source{*file, givenFlags(fs), os.LookupEnv}
+	cfg, d := from.read()
+	faults := d.sorted()
 	for _, f := range faults {
 		fmt.Fprintln(std.err, f.line("serve"))
 	}
 	if len(faults) > 0 {
 		return exitTrouble
 	}
-	return serve(cfg, newLogger(std.err), std)
+	return serve(cfg, from, newLogger(std.err), std)
 }
 
 // serveFlag is a flag that stands for a key of the configuration.
@@ -87,12 +90,12 @@ func givenFlags(fs *flag.FlagSet) flagValues {
 }
 
 // serve runs the service until a signal asks it to end.
-func serve(cfg config, log *slog.Logger, std stdio) int {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+func serve(cfg config, from source, log *slog.Logger, std stdio) int {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 
-	s, err := newService(cfg, log)
+	s, err := newService(cfg, from, log)
 	if err != nil {
 		fmt.Fprintf(std.err, "shadowdiff serve: %s\n", withAdvice(err))
 		return exitTrouble
@@ -102,7 +105,7 @@ func serve(cfg config, log *slog.Logger, std stdio) int {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 
-	for asked := false; ; asked = true {
+	for asked := false; ; {
 		select {
 		case err := <-done:
 			if err != nil {
@@ -111,12 +114,17 @@ func serve(cfg config, log *slog.Logger, std stdio) int {
 			}
 			return exitOK
 		case sig := <-signals:
-			if asked {
+			switch {
+			case sig == syscall.SIGHUP:
+				s.Hangup()
+			case asked:
 				log.Warn("a second signal: ending at once", "signal", sig.String())
 				return exitCut
+			default:
+				log.Info("asked to stop", "signal", sig.String())
+				asked = true
+				cancel()
 			}
-			log.Info("asked to stop", "signal", sig.String())
-			cancel()
 		}
 	}
 }

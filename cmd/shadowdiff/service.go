@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -21,78 +23,87 @@ import (
 //	client ──► traffic listener ──► proxy ──► Compare ──► db.Record
 //	reader ──► admin listener ──► web ──► db
 type service struct {
-	cfg     config
+	source  source // of the configuration; without a file it is not read again
 	log     *slog.Logger
 	proxy   *multicast.Proxy
 	db      *store.DB
-	run     store.Run // in force from start to end; a change of the rules or of the candidate begins another
+	names   *normalize.Names
 	web     *web.Server
 	traffic net.Listener
 	admin   net.Listener
+	parts   parts
+
+	cfg     atomic.Pointer[config]  // in force
+	judging atomic.Pointer[judging] // in force
+	phase   atomic.Pointer[string]  // one of web's; pages show it
+
+	reloading sync.Mutex                 // held by the one who reloads
+	reloaded  atomic.Pointer[web.Reload] // the last one; nil before it
+	loaded    atomic.Pointer[time.Time]  // when the configuration in force was read
+	hangups   chan struct{}
 }
 
 // newService opens everything that can fail: both listeners, the store, the targets' addresses and files. It serves
-// nobody yet. A service that is not run is given back with close.
-func newService(cfg config, log *slog.Logger) (*service, error) {
-	s := &service{cfg: cfg, log: log}
-	if err := s.open(); err != nil {
+// nobody yet. A service that is not run is given back with close. The source is where cfg was read from.
+func newService(cfg config, from source, log *slog.Logger) (*service, error) {
+	s := &service{source: from, log: log, names: new(normalize.Names), parts: parts{log: log}, hangups: make(chan struct{}, 1)}
+	now := time.Now().UTC()
+	s.cfg.Store(&cfg)
+	s.loaded.Store(&now)
+	s.enter(web.PhaseStarting)
+	if err := s.open(cfg); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *service) open() (err error) {
-	if s.traffic, err = listen("clients", s.cfg.Listen); err != nil {
+func (s *service) enter(phase string) { s.phase.Store(&phase) }
+
+func (s *service) open(cfg config) (err error) {
+	if s.traffic, err = listen("clients", cfg.Listen); err != nil {
 		return err
 	}
-	if s.admin, err = listen("the dashboard", s.cfg.Web.Listen); err != nil {
+	if s.admin, err = listen("the dashboard", cfg.Web.Listen); err != nil {
 		return err
 	}
-	rules := s.cfg.Normalize
-	rules.MaxDecoded = 8 * int64(s.cfg.Shadow.MaxResponseBody)
-	normalizer, err := normalize.New(rules)
+	rules, err := cfg.compile()
 	if err != nil {
-		return fmt.Errorf("compiling the rules: %w", err)
+		return err
 	}
-	comparer := diff.NewComparer(normalizer, new(normalize.Names), diff.DefaultLimits())
 	metrics := web.NewMetrics()
-	deliver := func(ex *multicast.Exchange) { s.db.Record(s.run.ID, comparer.Compare(ex)) }
-	s.proxy, err = multicast.New(s.cfg.Config, multicast.Deps{
+	s.proxy, err = multicast.New(cfg.Config, multicast.Deps{
 		Log:           s.log,
-		Deliver:       func() multicast.Deliver { return deliver },
+		Deliver:       func() multicast.Deliver { return s.judging.Load().deliver },
 		Observe:       metrics.Observe,
 		ObserveShadow: metrics.ObserveShadow,
 	})
 	if err != nil {
 		return fmt.Errorf("setting up the proxy: %w", err)
 	}
-	s.db, err = store.Open(s.cfg.Store, store.Deps{
-		Log: s.log, Judge: s.cfg.Verdict, Counters: s.proxy.Counts, MaxDecoded: rules.MaxDecoded,
+	s.db, err = store.Open(cfg.Store, store.Deps{
+		Log: s.log, Judge: cfg.Verdict, Counters: s.proxy.Counts, MaxDecoded: cfg.maxDecoded(),
 	})
 	if err != nil {
 		return err
 	}
-	s.run, err = s.db.StartRun("", store.Fingerprint{Candidate: s.cfg.Candidate, Rules: normalizer.Fingerprint()})
+	run, err := s.startRun(cfg, rules)
 	if err != nil {
-		return fmt.Errorf("beginning a run: %w", err)
+		return err
 	}
-	return s.openPages(metrics)
+	s.judging.Store(&judging{s.db, diff.NewComparer(rules, s.names, diff.DefaultLimits()), run})
+	return s.openPages(cfg, metrics)
 }
 
 // openPages sets up the admin side, and the switch and the rate as they were last set there.
-func (s *service) openPages(metrics *web.Metrics) error {
-	s.web = web.New(s.cfg.Web, web.Deps{
-		Log:     s.log,
-		DB:      s.db,
-		Proxy:   s.proxy,
-		Version: readBuildInfo().Version,
-		Targets: web.Targets{
-			Listen:    strings.TrimPrefix(s.ProxyURL(), "http://"),
-			Primary:   s.cfg.Primary,
-			Secondary: s.cfg.Secondary,
-			Candidate: s.cfg.Candidate,
-		},
-		Metrics: metrics,
+func (s *service) openPages(cfg config, metrics *web.Metrics) error {
+	s.web = web.New(cfg.Web, web.Deps{
+		Log:      s.log,
+		DB:       s.db,
+		Proxy:    s.proxy,
+		Version:  readBuildInfo().Version,
+		Metrics:  metrics,
+		Instance: s.instance,
+		Reload:   s.reload,
 	})
 	before := s.proxy.Shadowing()
 	if err := s.web.Restore(context.Background()); err != nil {
@@ -122,42 +133,56 @@ func (s *service) close() error {
 }
 
 // Run serves until ctx ends or the clients' listener fails; a failure of what stands beside the clients, the pages or the
-// store, is logged and the clients are served on. Then the parts end in the order of the road, each when nothing more can
-// come from the one before it: clients are drained (server.drain at most), the shadows finish or are cancelled, the
-// pages close, and the store writes what it still holds. Nothing that was counted is lost.
+// store, is logged and the clients are served on. The first client is served when its shadows can be asked. Then the parts
+// end in the order of the road, each when nothing more can come from the one before it: clients are drained (server.drain
+// at most), the shadows finish or are cancelled, the pages close, and the store writes what it still holds. Nothing that
+// was counted is lost.
 func (s *service) Run(ctx context.Context) error {
-	parts := parts{log: s.log}
-	parts.start(ctx, "store", s.db.Run)
-	parts.start(ctx, "pages", s.servePages)
-	parts.start(ctx, "proxy", s.proxy.Run)
-	clients := parts.start(ctx, "clients", s.serveClients)
+	s.parts.start(ctx, "store", s.db.Run)
+	s.parts.start(ctx, "pages", s.servePages)
+	proxy := s.parts.start(ctx, "proxy", s.proxy.Run)
+	select {
+	case <-s.proxy.Running():
+	case <-proxy.done:
+	}
+	clients := s.parts.start(ctx, "clients", s.serveClients)
+	s.parts.start(ctx, "reload", s.reloads)
+	s.enter(web.PhaseServing)
 	s.announce()
 	select {
 	case <-ctx.Done():
 	case <-clients.done:
 	}
-	s.log.Info("stopping", "drain", s.cfg.Server.Drain.String())
-	err := errors.Join(parts.stop("clients"), parts.stop("proxy"), parts.stop("pages"), parts.stop("store"), s.close())
+	s.enter(web.PhaseStopping)
+	s.log.Info("stopping", "drain", s.cfg.Load().Server.Drain.String())
+	err := errors.Join(s.parts.stop("reload"), s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("pages"))
+	s.reloading.Lock() // one that the pages have begun ends before the store
+	defer s.reloading.Unlock()
+	err = errors.Join(err, s.parts.stop("store"), s.close())
 	s.log.Info("stopped")
 	return err
 }
 
 // announce says on the first line what this process does, and then whatever makes its comparison less than fair.
 func (s *service) announce() {
-	now := s.proxy.Shadowing()
-	s.log.Info("serving", "clients", s.ProxyURL(), "dashboard", s.AdminURL(), "primary", s.cfg.Primary,
-		"secondary", cmp.Or(s.cfg.Secondary, "none"), "candidate", cmp.Or(s.cfg.Candidate, "none"),
-		"enabled", now.Enabled, "sample", now.Sample, "db", s.cfg.Store.Path, "run", s.run.ID, "version", readBuildInfo().Version)
-	for _, warning := range s.cfg.warnings() {
-		s.log.Warn(warning)
-	}
+	cfg, now := s.cfg.Load(), s.proxy.Shadowing()
+	s.log.Info("serving", "clients", s.ProxyURL(), "dashboard", s.AdminURL(), "primary", cfg.Primary,
+		"secondary", cmp.Or(cfg.Secondary, "none"), "candidate", cmp.Or(cfg.Candidate, "none"),
+		"enabled", now.Enabled, "sample", now.Sample, "db", cfg.Store.Path, "run", s.judging.Load().run.ID,
+		"version", readBuildInfo().Version)
+	s.warn(nil, cfg)
 }
 
 // ProxyURL is where clients go, with the port that was taken.
-func (s *service) ProxyURL() string { return listenerURL(s.traffic) }
+func (s *service) ProxyURL() string {
+	if s.cfg.Load().TLS.Cert != "" {
+		return listenerURL("https", s.traffic)
+	}
+	return listenerURL("http", s.traffic)
+}
 
 // AdminURL is where the dashboard is, with the port that was taken.
-func (s *service) AdminURL() string { return listenerURL(s.admin) }
+func (s *service) AdminURL() string { return listenerURL("http", s.admin) }
 
 // listen takes a port for those who come to it.
 func listen(who, addr string) (net.Listener, error) {
@@ -169,13 +194,13 @@ func listen(who, addr string) (net.Listener, error) {
 }
 
 // listenerURL is an address that works on this machine: a listener on every interface is called by loopback.
-func listenerURL(l net.Listener) string {
+func listenerURL(scheme string, l net.Listener) string {
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
-		return "http://" + l.Addr().String()
+		return scheme + "://" + l.Addr().String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }

@@ -28,6 +28,11 @@ func (c config) warnings() []string {
 	case c.Secondary == "":
 		all = append(all, "no secondary: noise counts against the candidate, and the verdict is never equivalent")
 	}
+	return append(all, c.unverified()...)
+}
+
+// unverified names the peers that may be anybody.
+func (c config) unverified() (all []string) {
 	for _, tls := range []struct {
 		role string
 		skip bool
