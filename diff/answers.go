@@ -108,6 +108,9 @@ func (a *answers) digestHeadersDiffer(roles []multicast.Role) bool {
 	})
 }
 
+// release gives back the documents' memory.
+func (a *answers) release() { a.comparer.normalizer.Release(a.documents[:]...) }
+
 // sizes are those of the bodies, decoded where they were, by role; minus one where the body's end is not known.
 func (a *answers) sizes() (sizes [3]int64) {
 	for role, d := range a.documents {

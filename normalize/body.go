@@ -59,8 +59,9 @@ func (n *Normalizer) classify(body *Body, media string, reserve func(int64) bool
 		defer n.release(p)
 		switch {
 		case p.parse(body.Bytes, records):
-			root := p.root
-			body.Kind, body.Root = JSON, &root
+			root, arena := p.root, p.arena
+			body.Kind, body.Root, body.arena = JSON, &root, &arena
+			p.arena = nil
 			if hasBOM(body.Bytes) {
 				body.Note = "a byte-order mark is ignored"
 			}

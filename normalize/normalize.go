@@ -23,6 +23,7 @@ type Normalizer struct {
 	header   headerRules
 	decoders decoders
 	parsers  sync.Pool
+	arenas   sync.Pool
 }
 
 // New compiles the rules. Its error joins what Config.Validate finds.
@@ -81,11 +82,37 @@ func (n *Normalizer) parser(reserve func(int64) bool) *parser {
 		p = new(parser)
 	}
 	p.budget = budget{reserve: reserve}
+	p.arena, _ = n.arenas.Get().(*arena)
 	return p
 }
 
-// release keeps the parser's stacks for the next body, and nothing that points into this one.
+// release keeps the parser's stacks for the next body, and nothing that points into this one; its arena too, unless a Body
+// has taken it.
 func (n *Normalizer) release(p *parser) {
+	if p.arena != nil {
+		n.putArena(p.arena)
+	}
 	p.reset()
 	n.parsers.Put(p)
+}
+
+func (n *Normalizer) putArena(a *arena) {
+	a.recycle()
+	n.arenas.Put(a)
+}
+
+// Release gives back the memory of documents that this Normalizer made, for others to be made in: their values, and all
+// that points into them, must not be looked at afterwards. What was copied out, texts among it, stays. Documents that
+// are not released are left to the garbage collector.
+func (n *Normalizer) Release(documents ...*Document) {
+	for _, d := range documents {
+		if d == nil || d.Body.arena == nil {
+			continue
+		}
+		a := *d.Body.arena
+		*d.Body.arena, d.Body.Root = nil, nil
+		if a != nil {
+			n.putArena(a)
+		}
+	}
 }

@@ -10,7 +10,7 @@ const MaxDepth = 100_000
 
 // parser reads a body once, strictly by RFC 8259, and builds its Value. It keeps its own stack of open containers, so
 // that no nesting costs Go's. Children gather on the two stacks below until their container closes, and are then copied,
-// in one piece and members sorted, into slabs that the Value keeps.
+// in one piece and members sorted, into an arena that the Value keeps.
 type parser struct {
 	data []byte // as sent
 	text string // the same
@@ -20,8 +20,7 @@ type parser struct {
 	items   []Value  // children of open arrays
 	members []Member // of open objects
 
-	itemSlab   slab[Value]
-	memberSlab slab[Member]
+	arena      *arena
 	itemsTop   int // how high the stacks have been
 	membersTop int
 	order      []int32 // scratch of sorting
@@ -41,6 +40,9 @@ type frame struct {
 // parse reads the whole body as one value, or with records as an array of records, one a line.
 func (p *parser) parse(data []byte, records bool) bool {
 	p.data, p.text = data, string(data)
+	if p.arena == nil {
+		p.arena = new(arena)
+	}
 	start := 0
 	if hasBOM(data) {
 		start = len(bom)

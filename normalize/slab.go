@@ -13,34 +13,91 @@ const (
 	handOver = 4096     // children from which on the stack itself becomes the container's
 )
 
+// arena is the memory of one body's Values. It serves another body once nobody looks at this one's any more: to make it
+// anew each time costs more than to read the body.
+type arena struct {
+	items   slab[Value]
+	members slab[Member]
+}
+
+// recycle makes all of it free again; nothing may point into it.
+func (a *arena) recycle() {
+	a.items.recycle()
+	a.members.recycle()
+}
+
 // slab hands out pieces of arrays that grow as the body proves to be large.
 type slab[T any] struct {
-	free []T
-	size int // of the last array
+	free  []T   // what is left of the last array
+	size  int   // of the last array
+	taken [][]T // arrays that pieces were handed out of
+	spare [][]T // arrays of earlier bodies, all zero, the longest last
 }
 
 // carve takes n elements.
 func (s *slab[T]) carve(b *budget, n int) ([]T, bool) {
 	if n > len(s.free) {
 		var t T
-		most := maxSlab / int(unsafe.Sizeof(t))
-		size := n
-		if n <= most/4 {
-			s.size = min(most, max(minSlab, 2*s.size))
-			size = max(n, s.size)
+		array := s.fromSpare(n)
+		size := len(array)
+		if array == nil {
+			size = s.next(n)
 		}
 		if !b.take(int64(size) * int64(unsafe.Sizeof(t))) {
 			return nil, false
 		}
-		fresh := make([]T, size)
-		if size == n {
-			return fresh, true
+		if array == nil {
+			array = make([]T, size)
 		}
-		s.free = fresh
+		if size == n {
+			return array, true
+		}
+		s.free, s.size = array, size
+		s.taken = append(s.taken, array)
 	}
 	out := s.free[:n:n]
 	s.free = s.free[n:]
 	return out, true
+}
+
+// next is how long a new array is to be that holds n elements: a little longer than the one before, or of just these.
+func (s *slab[T]) next(n int) int {
+	var t T
+	most := maxSlab / int(unsafe.Sizeof(t))
+	if n > most/4 {
+		return n
+	}
+	return max(n, min(most, max(minSlab, 2*s.size)))
+}
+
+// fromSpare takes an array of an earlier body that holds n elements, or nil.
+func (s *slab[T]) fromSpare(n int) []T {
+	last := len(s.spare) - 1
+	if last < 0 || len(s.spare[last]) < n {
+		return nil
+	}
+	array := s.spare[last]
+	s.spare = s.spare[:last]
+	return array
+}
+
+// recycle makes the arrays spare ones, as many as a parser may keep.
+func (s *slab[T]) recycle() {
+	var t T
+	room := maxScratch / int(unsafe.Sizeof(t))
+	for _, array := range s.spare {
+		room -= len(array)
+	}
+	for _, array := range s.taken {
+		if room -= len(array); room < 0 {
+			break
+		}
+		clear(array)
+		s.spare = append(s.spare, array)
+	}
+	slices.SortFunc(s.spare, func(a, b []T) int { return cmp.Compare(len(a), len(b)) })
+	clear(s.taken)
+	s.free, s.size, s.taken = nil, 0, s.taken[:0]
 }
 
 // takeItems moves the children of the array that closes off their stack.
@@ -51,7 +108,7 @@ func (p *parser) takeItems(base int) ([]Value, bool) {
 		p.items, p.itemsTop = nil, 0
 		return slices.Clip(children), true
 	}
-	out, ok := p.itemSlab.carve(&p.budget, len(children))
+	out, ok := p.arena.items.carve(&p.budget, len(children))
 	copy(out, children)
 	p.items = p.items[:base]
 	return out, ok
@@ -62,7 +119,7 @@ func (p *parser) takeMembers(base int) ([]Member, bool) {
 	members := p.members[base:]
 	p.membersTop = max(p.membersTop, len(p.members))
 	p.members = p.members[:base]
-	out, ok := p.memberSlab.carve(&p.budget, len(members))
+	out, ok := p.arena.members.carve(&p.budget, len(members))
 	if !ok {
 		return nil, false
 	}
