@@ -1,6 +1,11 @@
 package diff
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Judge turns one run's counts into its verdict, and returns what is confirmed by these counts and was not before: the
 // caller hands that to Tally.Confirm, so that it stays. It is a function of its arguments alone. Who judges again and
@@ -69,7 +74,19 @@ func (w *Watch) standings(t *Tallies, spare int) []*routeStanding {
 			}
 		}
 	}
+	w.forget(t)
 	return list
+}
+
+// forget drops what is known of routes that were merged into others.
+func (w *Watch) forget(t *Tallies) {
+	if len(w.routes) <= len(t.Routes) {
+		return
+	}
+	maps.DeleteFunc(w.routes, func(name string, _ *routeStanding) bool {
+		_, found := slices.BinarySearchFunc(t.Routes, name, func(r *RouteTally, name string) int { return strings.Compare(r.Route, name) })
+		return !found
+	})
 }
 
 // routeStanding is one route as it was last judged.

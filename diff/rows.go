@@ -47,6 +47,18 @@ func (rs *rows[T]) write(r *row[T]) *T {
 	return r.now
 }
 
+// drop takes rows out.
+func (rs *rows[T]) drop(gone map[*row[T]]bool) {
+	dropped := func(r *row[T]) bool { return gone[r] }
+	rs.fresh = slices.DeleteFunc(rs.fresh, dropped)
+	rs.touched = slices.DeleteFunc(rs.touched, dropped)
+	rs.sorted = slices.DeleteFunc(rs.sorted, dropped)
+	rs.shown = make([]*T, len(rs.sorted))
+	for i, r := range rs.sorted {
+		r.place, rs.shown[i] = i, r.now
+	}
+}
+
 // cut hands out all rows and those that changed, both in order.
 func (rs *rows[T]) cut() (all, changed []*T) {
 	if len(rs.touched) == 0 {

@@ -57,6 +57,7 @@ type FieldTally struct {
 // RouteTally is what one run has counted for one route, or for all of them together.
 type RouteTally struct {
 	Route       string // empty for the total
+	Given       bool   // some of its requests had the name given: it is never merged into another
 	Compared    int64
 	Unknown     map[string]int64 // by reason
 	Failed      int64            // compared, but exactly one shadow failed

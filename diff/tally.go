@@ -72,6 +72,7 @@ func (t *Tally) Add(c *Comparison) {
 	t.changed = true
 	route := t.route(c.Route)
 	r := t.routes.write(route.row)
+	r.Given = r.Given || c.Given
 	if c.Unknown != "" {
 		t.total.unknown(string(c.Unknown))
 		r.unknown(string(c.Unknown))
