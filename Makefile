@@ -10,6 +10,7 @@ VERSION  ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo
 COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 FUZZTIME ?= 20s
+SOAK     ?= 20m
 
 # Known vulnerabilities as of this version; vuln.go.dev itself is not asked, so that the answer is the same everywhere.
 VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
@@ -18,8 +19,8 @@ TOOL := go tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
-		printf '  make %-8s %s\n' "$$target" "$$text"; done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
+		printf '  make %-11s %s\n' "$$target" "$$text"; done
 
 .PHONY: build
 build: ## one static binary, bin/shadowdiff
@@ -34,8 +35,9 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@tools/need.sh cc chromium
 	@tools/need.sh curl node || true # what cannot be had fails its own tests, and these say so
 	@go vet ./...
+	@go -C tools vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
-	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; go -C tools test -json -shuffle=on ./testcount 2>&1; } | bin/testcount
+	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities
@@ -48,6 +50,17 @@ check: ## formatting, staticcheck, known vulnerabilities
 .PHONY: bench
 bench: ## every benchmark
 	@go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-proxy
+bench-proxy: build ## what the proxy costs, beside nginx and HAProxy (docs/performance.md); BENCH takes flags, as BENCH=-quick
+	@tools/need.sh nginx haproxy
+	@go -C tools build -o ../bin/bench ./bench
+	@bin/bench -shadowdiff bin/shadowdiff $(BENCH)
+
+.PHONY: soak
+soak: build ## SOAK (20m) of full load with shadows that hang, reset, bomb and flap in turn; fails on whatever is left behind
+	@go -C tools build -o ../bin/soak ./soak
+	@bin/soak -shadowdiff bin/shadowdiff -for $(SOAK)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (20s) each

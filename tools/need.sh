@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # need.sh NAME… makes sure that the named programs are here: cc (a C compiler, for the race detector), chromium (for the
-# browser test), curl and node (which tests of the front use as clients) and make. What is missing is installed with the
-# system's package manager when this user may; otherwise it says what to install, and fails.
+# browser test), curl and node (which tests of the front use as clients), nginx and haproxy (beside which the proxy is
+# measured) and make. What is missing is installed with the system's package manager when this user may; otherwise it
+# says what to install, and fails. It is the program that counts: where no service manager runs, a package may report
+# failure although its program is there.
 set -eu
 
 have() {
@@ -12,6 +14,7 @@ have() {
 			{ app='/Applications/Chromium.app/Contents/MacOS/Chromium' && [ -x "$app" ]; } ||
 			{ app='/Applications/Google Chrome.app/Contents/MacOS/Google Chrome' && [ -x "$app" ]; }
 		;;
+	nginx | haproxy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;; # which may not be on a user's path
 	*) command -v "$1" ;;
 	esac >/dev/null 2>&1
 }
