@@ -12,6 +12,8 @@ type capture struct {
 	limit   int64
 	digest  bool // hash what is over the cap
 
+	announced int64 // how long the sender says that it will be; 0: it does not say
+
 	body []byte
 	size int64     // of all that passed
 	hash hash.Hash // set when over the cap, if digest
@@ -23,7 +25,9 @@ type capture struct {
 const firstRoom = 4 << 10
 
 // expect makes room for a body of known length, but never for more than a little on the word of the sender alone.
+// A negative length is an unknown one.
 func (c *capture) expect(length int64) {
+	c.announced = max(length, 0)
 	if length > 0 && length <= c.limit {
 		c.room(min(length, 8*firstRoom))
 	}

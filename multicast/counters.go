@@ -23,6 +23,7 @@ type Counts struct {
 	InFlight      map[string]int64      `json:"in_flight"`
 	Queue         int64                 `json:"queue"`
 	CapturedBytes int64                 `json:"captured_bytes"`
+	Circuit       map[string]Circuit    `json:"circuit,omitempty"` // by role, of the configuration in force
 }
 
 // ShadowLegs counts one role's legs.
@@ -118,5 +119,6 @@ func (p *Proxy) Counts() Counts {
 	counts.Requests = c.requests.Load()
 	counts.Queue = int64(p.dispatcher.queued())
 	counts.CapturedBytes = p.memory.used.Load()
+	counts.Circuit = p.dispatcher.circuits(p.setup.Load())
 	return counts
 }

@@ -33,6 +33,8 @@ func (d *dispatcher) offer(f *flight) {
 	switch {
 	case !d.running || !d.enabled:
 		f.drop(ReasonDisabled)
+	case !d.passes(f, time.Now()):
+		f.drop(ReasonCircuit)
 	case len(d.waiting) == 0 && d.ready(f.setup.roles):
 		d.start(f)
 	case len(d.waiting) < d.limit && f.wait():
@@ -71,22 +73,28 @@ func (d *dispatcher) start(f *flight) {
 	}
 	for _, role := range roles {
 		d.free[role]--
+		f.setup.shadows[role].circuit.ask(f)
 	}
 	d.asked[f] = struct{}{}
-	d.legs.Add(1)
-	go func() {
-		defer d.legs.Done()
-		f.ask(roles)
-	}()
+	d.legs.Add(len(roles))
+	f.ask(roles)
 }
 
-// pump starts what may start. The caller holds mu.
+// pump starts what may start, and drops what comes to a paused shadow. The caller holds mu.
 func (d *dispatcher) pump() {
 	d.expire()
-	for len(d.waiting) > 0 && d.ready(d.waiting[0].setup.roles) {
+	for len(d.waiting) > 0 {
 		f := d.waiting[0]
+		passes := d.passes(f, time.Now())
+		if passes && !d.ready(f.setup.roles) {
+			return
+		}
 		d.waiting = slices.Delete(d.waiting, 0, 1)
-		d.start(f)
+		if passes {
+			d.start(f)
+		} else {
+			f.drop(ReasonCircuit)
+		}
 	}
 }
 
@@ -98,11 +106,12 @@ func (d *dispatcher) expire() {
 	}
 }
 
-// release gives back the room of one leg.
-func (d *dispatcher) release(role Role) {
+// release gives back the room of one leg, which has ended so.
+func (d *dispatcher) release(f *flight, role Role, outcome Outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.free[role]++
+	f.setup.shadows[role].landed(f, outcome, d.proxy.log)
 	d.pump()
 }
 

@@ -110,10 +110,9 @@ func (f *flight) begin(legs int) bool {
 	return true
 }
 
-// landed takes the answer of one shadow.
-func (f *flight) landed(role Role, res *Response) {
+// landed takes note that the answer of one shadow is there.
+func (f *flight) landed() {
 	f.mu.Lock()
-	f.ex.Responses[role] = *res
 	f.legs--
 	f.mu.Unlock()
 	f.settle()
@@ -152,6 +151,16 @@ func (f *flight) landAnswer(outcome Outcome, detail string) {
 	res.Outcome, res.Detail = outcome, detail
 	res.Duration = time.Since(f.started)
 	f.answer.into(res)
+}
+
+// expected is how long the primary's body is, or, before it is whole, is said to be. It answers false when nobody knows.
+func (f *flight) expected() (int64, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.answered {
+		return f.ex.Responses[Primary].Size, true
+	}
+	return f.answer.announced, f.answer.announced > 0
 }
 
 // verdict says why the exchange cannot be judged, if it cannot. The caller holds mu.

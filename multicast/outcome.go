@@ -10,40 +10,31 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"syscall"
 )
 
 var (
 	errInformational = errors.New("too many informational answers")
 	errSwitched      = errors.New("switched protocols without being asked")
+	errHead          = errors.New("server response headers exceeded 1 MiB")
+	errUnsendable    = errors.New("request cannot be sent")
 )
 
-// progress is how far a leg came. The hooks that set it may run in the transport's goroutines.
-type progress struct {
-	connection, reused, firstByte atomic.Bool
-}
-
-func (p *progress) connected(reused bool) {
-	p.reused.Store(reused)
-	p.connection.Store(true)
-}
-
-func (p *progress) answered() { p.firstByte.Store(true) }
-
 // failed says how a leg ended that brought no whole answer home.
-func (s *shadow) failed(ctx context.Context, res *Response, progress *progress, err error) {
-	res.Outcome, res.Detail = outcome(ctx, progress, err, res.Status != 0)
+func (s *shadow) failed(f *flight, res *Response, progress *progress, err error) {
+	res.Outcome, res.Detail = outcome(f.ctx, progress, err, res.Status != 0)
 	if res.Outcome != OutcomeCancelled {
 		s.complain.warn("shadow failed", slog.String("role", s.role.String()),
 			slog.String("outcome", string(res.Outcome)), slog.Any("err", err))
 	}
 }
 
-// outcome tells the failures apart. The detail is for people, and holds no address.
+// outcome tells the failures apart; ctx ends when the leg is not wanted any more. The detail is for people, and holds no address.
 func outcome(ctx context.Context, progress *progress, err error, head bool) (Outcome, string) {
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded) || isTimeout(err):
+	case ctx.Err() != nil:
+		return OutcomeCancelled, "cancelled"
+	case isTimeout(err):
 		switch {
 		case !progress.connection.Load():
 			return OutcomeTimeout, "no connection in time"
@@ -51,8 +42,8 @@ func outcome(ctx context.Context, progress *progress, err error, head bool) (Out
 			return OutcomeTimeout, "no answer in time"
 		}
 		return OutcomeTimeout, "body not whole in time"
-	case ctx.Err() != nil:
-		return OutcomeCancelled, "cancelled"
+	case errors.Is(err, errUnsendable):
+		return OutcomeProtocol, errUnsendable.Error()
 	case !progress.connection.Load():
 		return OutcomeDial, dialDetail(err)
 	case !broken(err):
@@ -75,7 +66,8 @@ func broken(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.As(err, &op) ||
-		strings.Contains(err.Error(), "server closed idle connection") || // net/http exports no value for these
+		strings.Contains(err.Error(), "unexpected EOF") || // net/http exports no value for these
+		strings.Contains(err.Error(), "server closed idle connection") ||
 		strings.Contains(err.Error(), "client connection lost") ||
 		strings.Contains(err.Error(), "stream error") ||
 		strings.Contains(err.Error(), "GOAWAY")

@@ -24,8 +24,9 @@ const (
 
 // Reasons for which a sampled request was dropped.
 const (
-	ReasonQueue  Reason = "queue"  // full, or waited longer than the timeout
-	ReasonMemory Reason = "memory" // the budget is spent; unknown when the shadows were asked already
+	ReasonQueue   Reason = "queue"   // full, or waited longer than the timeout
+	ReasonMemory  Reason = "memory"  // the budget is spent; unknown when the shadows were asked already
+	ReasonCircuit Reason = "circuit" // a shadow has failed so often that both are left alone for a time
 )
 
 // Reasons for which an exchange cannot be judged though its shadows were asked.
@@ -36,5 +37,5 @@ const (
 	ReasonOversize          Reason = "oversize"
 	ReasonCancelled         Reason = "cancelled" // the switch went off
 	ReasonShutdown          Reason = "shutdown"
-	ReasonPanic             Reason = "panic" // in comparing
+	ReasonPanic             Reason = "panic" // on the shadow side
 )

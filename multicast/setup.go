@@ -129,7 +129,7 @@ func (s *setup) close(next *setup) {
 	}
 	for _, role := range s.roles {
 		if next == nil || next.shadows[role] != s.shadows[role] {
-			s.shadows[role].transport.CloseIdleConnections()
+			s.shadows[role].close()
 		}
 	}
 }

@@ -2,28 +2,30 @@ package multicast
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 )
 
-// shadow is one role that is asked beside the primary.
+// shadow is one role that is asked beside the primary, in one setup.
 type shadow struct {
-	role      Role
-	target    target
-	transport *http.Transport
-	host      string // keep, target or a fixed value
-	set       http.Header
-	remove    []string
-	buffers   *buffers
-	complain  *throttle
+	role     Role
+	target   target
+	way      way         // to it
+	host     string      // keep, target or a fixed value
+	set      http.Header // by canonical name, as remove
+	remove   []string
+	buffers  *buffers
+	complain *throttle
+	circuit  circuit
 }
 
-// newShadow readies one role; its transport's own timeouts are the longest of any route, since the deadline of each leg
-// is in its context.
+// newShadow readies one role; it opens no connection. The longest is the most that it is given on any route.
 func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*shadow, error) {
 	t, err := parseTarget(address)
 	if err != nil {
@@ -39,40 +41,72 @@ func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*
 			s.set[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
-	s.remove = slices.Concat(cfg.Shadow.RemoveHeaders, own.RemoveHeaders)
-	s.transport, err = shadowTransport(own.TLS, t, longest, cfg.Shadow.concurrency(role))
+	for _, name := range slices.Concat(cfg.Shadow.RemoveHeaders, own.RemoveHeaders) {
+		s.remove = append(s.remove, http.CanonicalHeaderKey(name))
+	}
+	if t.scheme == "http" && !t.h2c {
+		s.way = newPlain(s)
+		return s, nil
+	}
+	s.way, err = newNetHTTP(s, own.TLS, longest, cfg.Shadow.concurrency(role))
 	if err != nil {
 		return nil, fmt.Errorf("shadow.%s.tls: %w", role, err)
 	}
 	return s, nil
 }
 
-// request is the copy that this shadow gets: what the primary was sent, but for the marks and the configured changes.
-func (s *shadow) request(f *flight) *http.Request {
-	h := f.header.Clone()
-	h.Del("Expect") // the body is here
-	for _, name := range s.remove {
-		h.Del(name)
+// close lets go of the connections: those that are kept now, and those in use as soon as they are free.
+func (s *shadow) close() { s.way.close() }
+
+// headers are those that this shadow gets: what the primary was sent, but for the marks and the configured changes. Expect
+// is left out, since the body is here.
+func (s *shadow) headers(f *flight) iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for name, values := range f.header {
+			switch {
+			case name == "Expect" || name == "X-Shadow-Request" || name == "X-Shadow-Id" || s.set[name] != nil:
+				continue
+			case slices.Contains(s.remove, name):
+				continue
+			case name == "Traceparent":
+				values = unsampled(values)
+			}
+			if !yield(name, values) {
+				return
+			}
+		}
+		for name, values := range s.set {
+			if !yield(name, values) {
+				return
+			}
+		}
+		_ = yield("X-Shadow-Request", []string{"1"}) && yield("X-Shadow-Id", []string{f.ex.ID})
 	}
-	for name, values := range s.set {
+}
+
+// hostOf is the Host header that this shadow gets.
+func (s *shadow) hostOf(f *flight) string {
+	switch s.host {
+	case HostKeep:
+		return cmp.Or(f.ex.Request.Host, s.target.host)
+	case HostTarget:
+		return s.target.host
+	}
+	return s.host
+}
+
+// request is the copy that this shadow gets, for net/http.
+func (s *shadow) request(f *flight) *http.Request {
+	h := make(http.Header, len(f.header)+2)
+	for name, values := range s.headers(f) {
 		h[name] = values
 	}
 	if h["User-Agent"] == nil {
 		h["User-Agent"] = []string{""}
 	}
-	h["X-Shadow-Request"] = []string{"1"}
-	h["X-Shadow-Id"] = []string{f.ex.ID}
-	unsample(h)
 	req := &http.Request{
-		Method: f.ex.Request.Method, URL: s.target.url(f.path, f.url), Host: f.ex.Request.Host, Header: h,
+		Method: f.ex.Request.Method, URL: s.target.url(f.path, f.url), Host: s.hostOf(f), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	switch s.host {
-	case HostKeep:
-	case HostTarget:
-		req.Host = s.target.host
-	default:
-		req.Host = s.host
 	}
 	f.attachBody(req)
 	return req
@@ -106,17 +140,18 @@ func repeatable(req *http.Request) bool {
 	return req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
 }
 
-// unsample turns the sampled flag of a traceparent off (W3C Trace Context, section 3.2.2.5), so that a copy leaves no
+// unsampled turns the sampled flag of a traceparent off (W3C Trace Context, section 3.2.2.5), so that a copy leaves no
 // trace among the real ones.
-func unsample(h http.Header) {
-	parent := h.Get("Traceparent")
-	if len(parent) != 55 {
-		return
+func unsampled(parents []string) []string {
+	off := make([]string, len(parents))
+	for i, parent := range parents {
+		const hex, flag = "0123456789abcdef", 54
+		off[i] = parent
+		if len(parent) > flag && (len(parent) == flag+1 || parent[flag+1] == '-') {
+			if bits := strings.IndexByte(hex, parent[flag]); bits >= 0 {
+				off[i] = parent[:flag] + hex[bits&^1:bits&^1+1] + parent[flag+1:]
+			}
+		}
 	}
-	const hex = "0123456789abcdef"
-	flags := strings.IndexByte(hex, parent[54])
-	if flags < 0 {
-		return
-	}
-	h["Traceparent"] = []string{parent[:54] + hex[flags&^1:flags&^1+1]}
+	return off
 }

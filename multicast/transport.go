@@ -31,32 +31,6 @@ func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
 	}, nil
 }
 
-// shadowIdle is how long a shadow's connection is kept: short, so that few are found dead, which would cost an exchange.
-const shadowIdle = 3 * time.Second
-
-// shadowTransport follows no redirect, keeps no cookie and knows no proxy, since http.Transport does none of that.
-func shadowTransport(cfg TLSConfig, t target, timeout time.Duration, concurrency int) (*http.Transport, error) {
-	tlsConfig, err := cfg.load()
-	if err != nil {
-		return nil, err
-	}
-	limit := concurrency // also of connections that never come up; one of HTTP/2 serves many
-	if t.h2c || t.scheme == "https" {
-		limit = 0
-	}
-	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
-		TLSHandshakeTimeout:    timeout,
-		TLSClientConfig:        tlsConfig,
-		IdleConnTimeout:        shadowIdle,
-		MaxIdleConnsPerHost:    concurrency,
-		MaxConnsPerHost:        limit,
-		MaxResponseHeaderBytes: int64(1 * MiB),
-		DisableCompression:     true,
-		Protocols:              t.protocols(),
-	}, nil
-}
-
 func (t target) protocols() *http.Protocols {
 	p := new(http.Protocols)
 	if t.h2c {

@@ -1,0 +1,18 @@
+//go:build unix
+
+package multicast
+
+import "syscall"
+
+// quiet reports whether a connection that was kept is open and nothing has come that nobody asked for. Between two uses
+// nobody reads it.
+func (c *conn) quiet() bool {
+	quiet := false
+	err := c.poll.Read(func(fd uintptr) bool {
+		var one [1]byte
+		_, err := syscall.Read(int(fd), one[:])
+		quiet = err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
+		return true
+	})
+	return err == nil && quiet
+}

@@ -1,0 +1,106 @@
+package multicast
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"sync/atomic"
+	"time"
+)
+
+// way is how a shadow is spoken to: plain, or through net/http. Neither follows a redirect, keeps a cookie, asks twice or
+// knows a proxy of the environment.
+type way interface {
+	// ask sends what the flight asks, once, and returns the head of the answer; on is told how far it came, and the
+	// deadline is also the body's. The connection is used again if the body is read to its end before it is closed.
+	ask(f *flight, deadline time.Time, on *progress) (*http.Response, error)
+	// close lets go of the connections: those that are kept now, and those in use as soon as they are free.
+	close()
+}
+
+// progress is how far a leg came.
+type progress struct {
+	connection, reused, firstByte atomic.Bool
+}
+
+func (p *progress) connected(reused bool) {
+	p.reused.Store(reused)
+	p.connection.Store(true)
+}
+
+func (p *progress) answered() { p.firstByte.Store(true) }
+
+// maxInformational is how many 1xx answers a shadow may send before its answer.
+const maxInformational = 16
+
+// maxHead is how long the head of a shadow's answer may be, informational ones included.
+const maxHead = int64(1 * MiB)
+
+// shadowIdle is how long a shadow's connection is kept: short, so that few are found dead, which would cost an exchange.
+const shadowIdle = 3 * time.Second
+
+// netHTTP is the way to a shadow that speaks HTTP/2 or TLS.
+type netHTTP struct {
+	shadow    *shadow
+	transport *http.Transport
+}
+
+func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int) (*netHTTP, error) {
+	tlsConfig, err := cfg.load()
+	if err != nil {
+		return nil, err
+	}
+	return &netHTTP{shadow: s, transport: &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
+		TLSHandshakeTimeout:    timeout,
+		TLSClientConfig:        tlsConfig,
+		IdleConnTimeout:        shadowIdle,
+		MaxIdleConnsPerHost:    concurrency,
+		MaxResponseHeaderBytes: maxHead,
+		DisableCompression:     true,
+		Protocols:              s.target.protocols(),
+	}}, nil
+}
+
+func (w *netHTTP) close() { w.transport.CloseIdleConnections() }
+
+func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
+	req := w.shadow.request(f)
+	if err := new(question).gather(w.shadow, f); err != nil {
+		return nil, fmt.Errorf("write: %w", err)
+	}
+	ctx, cancel := context.WithDeadline(f.ctx, deadline)
+	informational := 0
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { on.connected(info.Reused) },
+		GotFirstResponseByte: on.answered,
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			if informational++; informational > maxInformational {
+				return errInformational
+			}
+			return nil
+		},
+	})
+	res, err := w.transport.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = &cancelled{res.Body, cancel}
+	return res, nil
+}
+
+// cancelled is a body whose request ends with it, instead of being read on.
+type cancelled struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (c *cancelled) Close() error {
+	c.cancel()
+	return c.ReadCloser.Close()
+}
