@@ -49,6 +49,7 @@ type Proxy struct {
 	change      sync.Mutex // held while setup or shadowing is replaced
 	reconfigure sync.Mutex // held while a setup is made and put in force
 	running     chan struct{}
+	drained     atomic.Int64 // when draining has to be over: Unix time in ns; 0: it has not begun
 
 	memory     memory
 	counters   counters
@@ -96,8 +97,9 @@ func (p *Proxy) newFront(upstream *http.Transport) *httputil.ReverseProxy {
 // Running is closed once Run lets shadows be asked: a client served before would be skipped as "disabled".
 func (p *Proxy) Running() <-chan struct{} { return p.running }
 
-// Run owns the shadow side: it lets shadows be asked until ctx ends, then gives those in flight server.drain to end,
-// cancels the rest, and returns when every exchange was delivered and all is quiet. It may be called once.
+// Run owns the shadow side: it lets shadows be asked until ctx ends, then gives those in flight what the drain of Server
+// has left of server.drain (all of it, if that has not begun), cancels the rest, and returns when every exchange was
+// delivered and all is quiet. It may be called once.
 func (p *Proxy) Run(ctx context.Context) error {
 	p.comparers.run(p.deliverExchange)
 	p.dispatcher.run()
@@ -106,7 +108,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	<-ctx.Done()
 	p.setRunning(false)
 	quiet := p.dispatcher.stop()
-	grace := time.NewTimer(p.setup.Load().cfg.Server.Drain)
+	grace := time.NewTimer(p.grace())
 	defer grace.Stop()
 	select {
 	case <-quiet:
@@ -118,4 +120,14 @@ func (p *Proxy) Run(ctx context.Context) error {
 	p.comparers.stop()
 	p.setup.Load().close(nil)
 	return nil
+}
+
+// drain notes that the server takes no more clients: from now on all that is under way has server.drain together.
+func (p *Proxy) drain() {
+	p.drained.CompareAndSwap(0, time.Now().Add(p.setup.Load().cfg.Server.Drain).UnixNano())
+}
+
+func (p *Proxy) grace() time.Duration {
+	p.drain()
+	return time.Until(time.Unix(0, p.drained.Load()))
 }

@@ -10,7 +10,7 @@ func (p *Proxy) Server() *http.Server {
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(!cfg.TLS.on())
-	return &http.Server{
+	server := &http.Server{
 		Addr:                         cfg.Listen,
 		Handler:                      p,
 		Protocols:                    protocols,
@@ -21,4 +21,6 @@ func (p *Proxy) Server() *http.Server {
 		TLSConfig:                    p.listenerTLS(),
 		ErrorLog:                     ServerLog(p.log),
 	}
+	server.RegisterOnShutdown(p.drain)
+	return server
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"reflect"
 	"regexp"
 	"strings"
@@ -53,7 +54,32 @@ func (c config) Validate() []error {
 	faults = append(faults, c.Normalize.Validate()...)
 	faults = append(faults, c.Verdict.Validate()...)
 	faults = append(faults, c.Store.Validate()...)
-	return append(faults, c.Web.Validate()...)
+	faults = append(faults, c.Web.Validate()...)
+	if sameListener(c.Listen, c.Web.Listen) {
+		faults = append(faults, fmt.Errorf("web.listen: must have a port of its own: clients come to %s (listen)", c.Listen))
+	}
+	return faults
+}
+
+// sameListener says whether two addresses cannot be listened on at the same time.
+func sameListener(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	numberA, errA := net.LookupPort("tcp", portA)
+	numberB, errB := net.LookupPort("tcp", portB)
+	if errA != nil || errB != nil || numberA != numberB || numberA == 0 {
+		return false
+	}
+	return hostA == hostB || everywhere(hostA) || everywhere(hostB)
+}
+
+// everywhere says whether a listener's host stands for all addresses of the machine.
+func everywhere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
 // document reads the one document that a file may hold; an empty file is one that sets nothing. It answers false when
