@@ -29,7 +29,7 @@ const firstRoom = 4 << 10
 func (c *capture) expect(length int64) {
 	c.announced = max(length, 0)
 	if length > 0 && length <= c.limit {
-		c.room(min(length, 8*firstRoom))
+		c.grow(min(length, 8*firstRoom))
 	}
 }
 
@@ -58,8 +58,12 @@ func (c *capture) room(n int64) bool {
 	if n <= have {
 		return true
 	}
-	want := min(max(n, 2*have, firstRoom), max(n, c.limit))
-	if !c.account.take(want - have) {
+	return c.grow(min(max(n, 2*have, firstRoom), max(n, c.limit)))
+}
+
+// grow makes room for so many bytes altogether.
+func (c *capture) grow(want int64) bool {
+	if !c.account.take(want - int64(cap(c.body))) {
 		return false
 	}
 	grown := make([]byte, len(c.body), want)

@@ -2,7 +2,6 @@ package multicast
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"math"
 	"net"
@@ -16,17 +15,19 @@ type conn struct {
 	net.Conn
 	way  *plain
 	poll syscall.RawConn
+	look func(fd uintptr) bool // what quiet has poll do
 	r    *bufio.Reader
 	asks http.Request // of which ReadResponse reads the method alone
 
 	used  bool      // by a leg before this one
 	since time.Time // unused since then
 	wake  func()    // interrupt
+	still bool      // what look has seen
 
 	// Of the leg that has it.
-	limit   int64       // what may still be read
-	stop    func() bool // ends the watch for the leg's end
-	writing chan error  // what the writer will say; nil if there is none
+	limit   int64 // what may still be read
+	flight  *flight
+	writing chan error // what the writer will say; nil if there is none
 	on      *progress
 }
 
@@ -34,7 +35,7 @@ func newConn(w *plain, tcp net.Conn) *conn {
 	c := &conn{Conn: tcp, way: w}
 	c.poll, _ = tcp.(syscall.Conn).SyscallConn()
 	c.r = bufio.NewReader(c)
-	c.wake = c.interrupt
+	c.wake, c.look = c.interrupt, c.peek
 	return c
 }
 
@@ -56,8 +57,8 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // exchange asks and reads the head of the answer. It gives the question back.
 func (c *conn) exchange(q *question, f *flight, on *progress) (*http.Response, error) {
-	c.on, c.limit, c.writing = on, maxHead, nil
-	c.stop = context.AfterFunc(f.ctx, c.wake)
+	c.flight, c.on, c.limit, c.writing = f, on, maxHead, nil
+	f.recall.listen(c.way.shadow.role, c.wake)
 	sent := c.send(q)
 	res, err := c.receive(f.ex.Request.Method)
 	switch {
@@ -128,7 +129,7 @@ func (c *conn) finish(kept bool) {
 			kept = false
 		}
 	}
-	if !c.stop() || c.r.Buffered() > 0 {
+	if !c.flight.recall.ignore(c.way.shadow.role) || c.r.Buffered() > 0 {
 		kept = false
 	}
 	if !kept {
@@ -138,7 +139,7 @@ func (c *conn) finish(kept bool) {
 		}
 		return
 	}
-	c.on = nil
+	c.flight, c.on = nil, nil
 	c.way.keep(c)
 }
 

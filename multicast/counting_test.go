@@ -294,8 +294,8 @@ func TestReasonIsNotLostWhenShadowsAreAskedMeanwhile(t *testing.T) {
 		}()
 		f.fail(ReasonClientAborted)
 		<-done
-		if f.phase == asked && (f.reason != ReasonClientAborted || f.ctx.Err() == nil) {
-			t.Fatalf("asked for nobody: reason %q, %v", f.reason, f.ctx.Err())
+		if f.phase == asked && (f.reason != ReasonClientAborted || !f.recall.has()) {
+			t.Fatalf("asked for nobody: reason %q, recalled %v", f.reason, f.recall.has())
 		}
 	}
 }

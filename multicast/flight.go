@@ -2,7 +2,6 @@ package multicast
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"sync"
@@ -21,6 +20,7 @@ type flight struct {
 	route   *route
 	deliver Deliver
 	account account
+	recall  recall // of the legs
 
 	// What the shadows are asked; set before the primary is asked and not changed after.
 	header  http.Header // as sent to the primary
@@ -39,8 +39,6 @@ type flight struct {
 	answered bool    // nothing more comes from the primary
 	legs     int     // shadows under way
 	waiting  time.Time
-	ctx      context.Context // of the legs
-	cancel   context.CancelFunc
 	patience *time.Timer // runs while only the primary is waited for
 }
 
@@ -90,7 +88,7 @@ func (f *flight) fail(reason Reason) {
 	f.mu.Unlock()
 	switch before {
 	case asked:
-		f.cancel()
+		f.recall.give()
 		f.settle()
 	case queued:
 		f.proxy.dispatcher.remove(f)
@@ -105,7 +103,6 @@ func (f *flight) begin(legs int) bool {
 		return false
 	}
 	f.phase, f.legs = asked, legs
-	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.proxy.counters.exchanged.Add(1)
 	return true
 }
@@ -139,7 +136,7 @@ func (f *flight) settle() {
 	if !f.answered {
 		f.landAnswer(OutcomeReset, "not whole")
 	}
-	f.cancel()
+	f.recall.give()
 	f.ex.Unknown = f.verdict()
 	f.proxy.comparers.add(f)
 }

@@ -1,7 +1,6 @@
 package multicast
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -22,17 +21,17 @@ var (
 
 // failed says how a leg ended that brought no whole answer home.
 func (s *shadow) failed(f *flight, res *Response, progress *progress, err error) {
-	res.Outcome, res.Detail = outcome(f.ctx, progress, err, res.Status != 0)
+	res.Outcome, res.Detail = outcome(f.recall.has(), progress, err, res.Status != 0)
 	if res.Outcome != OutcomeCancelled {
 		s.complain.warn("shadow failed", slog.String("role", s.role.String()),
 			slog.String("outcome", string(res.Outcome)), slog.Any("err", err))
 	}
 }
 
-// outcome tells the failures apart; ctx ends when the leg is not wanted any more. The detail is for people, and holds no address.
-func outcome(ctx context.Context, progress *progress, err error, head bool) (Outcome, string) {
+// outcome tells the failures apart; recalled is a leg that is not wanted any more. The detail is for people, and holds no address.
+func outcome(recalled bool, progress *progress, err error, head bool) (Outcome, string) {
 	switch {
-	case ctx.Err() != nil:
+	case recalled:
 		return OutcomeCancelled, "cancelled"
 	case isTimeout(err):
 		switch {

@@ -74,7 +74,9 @@ func (w *plain) take(f *flight, deadline time.Time) (*conn, error) {
 func (w *plain) dial(f *flight, deadline time.Time) (*conn, error) {
 	// Addresses are tried one after the other, so that a leg never has two connections.
 	dialer := net.Dialer{Deadline: deadline, FallbackDelay: -1, KeepAlive: -1}
-	tcp, err := dialer.DialContext(f.ctx, "tcp", w.address)
+	ctx, cancel := f.recall.context(w.shadow.role)
+	defer cancel()
+	tcp, err := dialer.DialContext(ctx, "tcp", w.address)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,12 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 	if err := new(question).gather(w.shadow, f); err != nil {
 		return nil, fmt.Errorf("write: %w", err)
 	}
-	ctx, cancel := context.WithDeadline(f.ctx, deadline)
+	ctx, cancel := f.recall.context(w.shadow.role)
+	ctx, release := context.WithDeadline(ctx, deadline)
+	end := func() {
+		release()
+		cancel()
+	}
 	informational := 0
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { on.connected(info.Reused) },
@@ -87,17 +92,17 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 	})
 	res, err := w.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		cancel()
+		end()
 		return nil, err
 	}
-	res.Body = &cancelled{res.Body, cancel}
+	res.Body = &cancelled{res.Body, end}
 	return res, nil
 }
 
 // cancelled is a body whose request ends with it, instead of being read on.
 type cancelled struct {
 	io.ReadCloser
-	cancel context.CancelFunc
+	cancel func()
 }
 
 func (c *cancelled) Close() error {
