@@ -29,22 +29,38 @@ func moods() []mood {
 	}
 }
 
+// every tells how many requests a mood lets pass for each that it spoils in a mild cycle. What ends in a timeout spoils
+// few, or it would hold every connection; what fails at once more, but never so many running that the proxy leaves
+// the shadow alone.
+func (m mood) every() int64 {
+	switch m {
+	case healthy, slow:
+		return 1
+	case reset, cut, garbage, heads, flapping, refusing:
+		return 4
+	default:
+		return 32
+	}
+}
+
 // schedule tells how the shadows behave after some time. Each mood has a turn in a cycle: first the candidate is so, then
-// both, then the secondary; the other one is healthy.
+// both, then the secondary; the other one is healthy. Most cycles are mild: a mood spoils some of the requests, so that
+// shadowing goes on. Each fourth, from the second on, is harsh: it spoils all, and the proxy pauses the shadow.
 type schedule struct{ cycle time.Duration }
 
 func newSchedule(whole time.Duration) schedule { return schedule{min(90*time.Second, whole/2)} }
 
-func (s schedule) at(elapsed time.Duration) (candidate, secondary mood) {
+func (s schedule) at(elapsed time.Duration) (candidate, secondary mood, harsh bool) {
+	harsh = int(elapsed/s.cycle)%4 == 1
 	parts := time.Duration(3 * len(moods()))
 	part := int(elapsed % s.cycle * parts / s.cycle)
 	m := moods()[part/3]
 	switch part % 3 {
 	case 0:
-		return m, healthy
+		return m, healthy, harsh
 	case 1:
-		return m, m
+		return m, m, harsh
 	default:
-		return healthy, m
+		return healthy, m, harsh
 	}
 }

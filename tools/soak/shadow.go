@@ -21,9 +21,11 @@ type shadow struct {
 	addr     string
 	server   *http.Server
 	asked    atomic.Int64 // requests that came
+	accepted atomic.Int64 // connections that came
 
 	mu       sync.Mutex // guards what follows
 	mood     mood
+	harsh    bool         // the mood spoils everything
 	listener net.Listener // nil while it refuses
 	serving  sync.WaitGroup
 }
@@ -56,13 +58,16 @@ func (s *shadow) serve(l net.Listener) {
 }
 
 // set changes the mood. Connections that are idle are closed, as those of a server that restarts are.
-func (s *shadow) set(m mood) error {
+func (s *shadow) set(m mood, harsh bool) error {
+	if m == refusing && !harsh {
+		m = flapping // one cannot refuse some
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m == s.mood {
+	if m == s.mood && harsh == s.harsh {
 		return nil
 	}
-	s.mood = m
+	s.mood, s.harsh = m, harsh
 	s.closeIdle()
 	if m == refusing {
 		err := s.listener.Close()
@@ -85,9 +90,13 @@ func (s *shadow) closeIdle() {
 	s.server.SetKeepAlivesEnabled(true)
 }
 
-func (s *shadow) now() mood {
+// now tells how something is treated that comes as the nth of its kind.
+func (s *shadow) now(nth int64) mood {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.harsh && nth%s.mood.every() != 0 {
+		return healthy
+	}
 	return s.mood
 }
 
@@ -110,11 +119,11 @@ func (l *moody) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		tcp, _ := conn.(*net.TCPConn)
-		switch m := l.shadow.now(); {
+		switch m := l.shadow.now(l.shadow.accepted.Add(1)); {
 		case m == deaf:
 			_ = tcp.SetReadBuffer(4096)
 			time.AfterFunc(l.shadow.patience, func() { _ = tcp.Close() })
-		case m == flapping && time.Now().UnixMilli()/100%2 == 0:
+		case m == flapping && down():
 			_ = tcp.SetLinger(0)
 			_ = tcp.Close()
 		default:
@@ -123,16 +132,22 @@ func (l *moody) Accept() (net.Conn, error) {
 	}
 }
 
+// down tells whether what flaps is down: five times a second.
+func down() bool { return time.Now().UnixMilli()/100%2 == 0 }
+
 // ServeHTTP answers as the mood is.
 func (s *shadow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.asked.Add(1)
+	m := s.now(s.asked.Add(1))
+	if m == flapping && down() {
+		m = reset
+	}
 	wait := func(d time.Duration) {
 		select {
 		case <-time.After(d):
 		case <-r.Context().Done():
 		}
 	}
-	switch m := s.now(); m {
+	switch m {
 	case healthy, flapping, deaf, refusing:
 		s.content.ServeHTTP(w, r)
 	case slow:
