@@ -12,6 +12,7 @@ import (
 // client's path. Handing one in never waits; the dispatcher asks no more shadows while too many are here.
 type comparers struct {
 	load  atomic.Int64 // handed in and not delivered yet
+	hurry atomic.Bool  // the process ends: what is not compared yet will not be
 	mu    sync.Mutex   // guards what follows
 	wake  sync.Cond
 	line  []*flight
@@ -67,6 +68,9 @@ func (c *comparers) stop() {
 
 // deliverExchange hands one exchange on and gives it its place in the counts.
 func (p *Proxy) deliverExchange(f *flight) {
+	if p.comparers.hurry.Load() && f.ex.Unknown == "" {
+		f.ex.Unknown = ReasonShutdown
+	}
 	p.callDeliver(f)
 	if f.ex.Unknown == "" {
 		p.counters.compared.Add(1)

@@ -113,6 +113,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	select {
 	case <-quiet:
 	case <-grace.C:
+		p.comparers.hurry.Store(true)
 		p.dispatcher.failAll(ReasonShutdown)
 		<-quiet
 	}

@@ -2,6 +2,8 @@ package multicast
 
 import (
 	"net/http"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -108,6 +110,37 @@ func TestShutdownCancels(t *testing.T) {
 	}
 	s.stop()
 	s.counts(Counts{Requests: 2, Exchanged: 2, Unknown: map[Reason]int64{ReasonShutdown: 2}})
+}
+
+// What still waits to be compared when the grace is over is not compared any more.
+func TestShutdownEndsComparing(t *testing.T) {
+	s := newStage(t, nil, func(c *Config) { c.Server.Drain = 50 * time.Millisecond })
+	busy, release := make(chan struct{}, 10), make(chan struct{})
+	var comparing, given atomic.Int64
+	s.proxy.deps.Deliver = func() Deliver {
+		return func(ex *Exchange) {
+			if ex.Unknown == ReasonShutdown {
+				given.Add(1)
+				return
+			}
+			comparing.Add(1)
+			busy <- struct{}{}
+			<-release
+		}
+	}
+	for range 6 {
+		s.get("/a")
+	}
+	<-busy
+	s.eventually("the rest waits", func() bool { return s.proxy.comparers.load.Load() == 6 })
+	s.cancel()
+	s.eventually("the grace is over", s.proxy.comparers.hurry.Load)
+	close(release)
+	s.stop()
+	c := s.proxy.Counts()
+	if n := comparing.Load(); c.Compared != n || given.Load() != 6-n || c.Unknown[ReasonShutdown] != 6-n || n > int64(runtime.GOMAXPROCS(0)) {
+		t.Errorf("%d were compared, %d given as unknown; counts are %+v", n, given.Load(), c)
+	}
 }
 
 // Without Run clients are served and nobody else is asked.
