@@ -312,18 +312,3 @@ func TestTrailersThatFrameAreLeftOut(t *testing.T) {
 		}
 	}
 }
-
-func TestUnsample(t *testing.T) {
-	for sent, want := range map[string]string{
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-02",
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g",
-		"nonsense": "nonsense",
-		"":         "",
-	} {
-		if got := unsampled([]string{sent}); got[0] != want {
-			t.Errorf("%s became %s", sent, got[0])
-		}
-	}
-}
