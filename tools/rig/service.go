@@ -20,6 +20,7 @@ type Service struct {
 	*Child
 	Clients string // host and port for clients
 	Admin   string // URL of the pages
+	config  string // the file
 	admin   http.Client
 }
 
@@ -35,7 +36,7 @@ func StartService(ctx context.Context, binary, dir, config string) (*Service, er
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Child: child, admin: http.Client{
+	s := &Service{Child: child, config: file, admin: http.Client{
 		Transport: &http.Transport{DisableKeepAlives: true}, // so that asking leaves nothing behind
 		Timeout:   10 * time.Second,
 	}}
@@ -88,6 +89,15 @@ func (s *Service) Judged(ctx context.Context) (int64, error) {
 // SetShadowing turns the switch.
 func (s *Service) SetShadowing(ctx context.Context, enabled bool) error {
 	_, err := s.ask(ctx, http.MethodPut, "/api/v1/shadowing", fmt.Appendf(nil, `{"enabled": %t}`, enabled))
+	return err
+}
+
+// Reload gives it another configuration. One that is wrong is an error, and the old one stays.
+func (s *Service) Reload(ctx context.Context, config string) error {
+	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
+		return err
+	}
+	_, err := s.ask(ctx, http.MethodPost, "/api/v1/reload", nil)
 	return err
 }
 

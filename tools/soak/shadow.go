@@ -20,6 +20,7 @@ type shadow struct {
 	bomb     []byte
 	addr     string
 	server   *http.Server
+	idlers   pool
 	asked    atomic.Int64 // requests that came
 	accepted atomic.Int64 // connections that came
 
@@ -33,6 +34,7 @@ type shadow struct {
 func newShadow(c content, patience time.Duration) (*shadow, error) {
 	s := &shadow{content: c, patience: patience, bomb: newBomb(), mood: healthy}
 	s.server = &http.Server{Handler: s}
+	s.idlers.watch(s.server)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -68,7 +70,7 @@ func (s *shadow) set(m mood, harsh bool) error {
 		return nil
 	}
 	s.mood, s.harsh = m, harsh
-	s.closeIdle()
+	s.idlers.close()
 	if m == refusing {
 		err := s.listener.Close()
 		s.listener = nil
@@ -83,11 +85,6 @@ func (s *shadow) set(m mood, harsh bool) error {
 	}
 	s.serve(l)
 	return nil
-}
-
-func (s *shadow) closeIdle() {
-	s.server.SetKeepAlivesEnabled(false)
-	s.server.SetKeepAlivesEnabled(true)
 }
 
 // now tells how something is treated that comes as the nth of its kind.

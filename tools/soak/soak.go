@@ -23,11 +23,13 @@ type soak struct {
 	out       io.Writer
 	content   content
 	primary   *http.Server
+	idlers    pool // of the primary
 	candidate *shadow
 	secondary *shadow
 	service   *rig.Service
 	clients   *clients
-	idle      reading // before the load
+	yaml      func(queue int) string // the configuration
+	idle      reading                // before the load
 
 	mu     sync.Mutex // guards what follows
 	memory []resident
@@ -70,6 +72,7 @@ func (s *soak) open(ctx context.Context, dir string) (err error) {
 	}
 	quiet := log.New(io.Discard, "", 0)
 	s.primary = &http.Server{Handler: s.content, ErrorLog: quiet}
+	s.idlers.watch(s.primary)
 	go func() { _ = s.primary.Serve(l) }()
 	patience := 5 * s.cfg.timeout
 	for _, to := range []**shadow{&s.candidate, &s.secondary} {
@@ -79,13 +82,15 @@ func (s *soak) open(ctx context.Context, dir string) (err error) {
 		(*to).server.ErrorLog = quiet
 	}
 	limits := limits{request: 64 << 10, response: 256 << 10}
-	yaml := fmt.Sprintf(`primary: http://%s
+	s.yaml = func(queue int) string {
+		return fmt.Sprintf(`primary: http://%s
 secondary: http://%s
 candidate: http://%s
 routes: [{match: POST /post, shadow: true}]
-shadow: {timeout: %v, concurrency: 32, queue: 128, max_request_body: %d, max_response_body: %d, memory: 32MiB}
-`, l.Addr(), s.secondary.addr, s.candidate.addr, s.cfg.timeout, limits.request, limits.response)
-	if s.service, err = rig.StartService(ctx, s.cfg.binary, dir, yaml); err != nil {
+shadow: {timeout: %v, concurrency: 32, queue: %d, max_request_body: %d, max_response_body: %d, memory: 32MiB}
+`, l.Addr(), s.secondary.addr, s.candidate.addr, s.cfg.timeout, queue, limits.request, limits.response)
+	}
+	if s.service, err = rig.StartService(ctx, s.cfg.binary, dir, s.yaml(128)); err != nil {
 		return err
 	}
 	s.clients = newClients(s.service.Clients, s.content, limits)
@@ -129,10 +134,9 @@ func (s *soak) warm(ctx context.Context) error {
 
 // closeIdle closes the connections that the proxy keeps, as their other side.
 func (s *soak) closeIdle() {
-	s.primary.SetKeepAlivesEnabled(false)
-	s.primary.SetKeepAlivesEnabled(true)
-	s.candidate.closeIdle()
-	s.secondary.closeIdle()
+	s.idlers.close()
+	s.candidate.idlers.close()
+	s.secondary.idlers.close()
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -149,8 +153,8 @@ func (s *soak) load(parent context.Context) error {
 	ctx, cancel := context.WithTimeout(parent, s.cfg.time)
 	defer cancel()
 	var all sync.WaitGroup
-	errs := make(chan error, 3)
-	for _, part := range []func(context.Context) error{s.changeMoods, s.watch, s.weigh} {
+	errs := make(chan error, 4)
+	for _, part := range []func(context.Context) error{s.changeMoods, s.operate, s.watch, s.weigh} {
 		all.Go(func() {
 			if err := part(ctx); err != nil {
 				errs <- err
@@ -175,6 +179,31 @@ func (s *soak) changeMoods(ctx context.Context) error {
 		_ = pause(ctx, 20*time.Millisecond)
 	}
 	return errors.Join(s.candidate.set(hanging, true), s.secondary.set(hanging, true)) // what is under way must end all the same
+}
+
+// operate does what an operator may do at any time: it turns shadowing off and on, and has the configuration read again, one
+// that is changed and one that is wrong.
+func (s *soak) operate(ctx context.Context) error {
+	every := newSchedule(s.cfg.time).cycle / 6
+	for n := 0; pause(ctx, every) == nil; n++ {
+		var err error
+		switch n % 3 {
+		case 0:
+			err = s.service.SetShadowing(ctx, false)
+			_ = pause(ctx, 100*time.Millisecond)
+			err = cmp.Or(err, s.service.SetShadowing(context.WithoutCancel(ctx), true))
+		case 1:
+			err = s.service.Reload(ctx, s.yaml(100+n%10))
+		default:
+			if s.service.Reload(ctx, s.yaml(-1)) == nil {
+				err = errors.New("a configuration that is wrong was taken")
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("operating it: %w", err)
+		}
+	}
+	return nil
 }
 
 // watch prints a line now and then.
