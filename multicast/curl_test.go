@@ -80,9 +80,12 @@ func shop(w http.ResponseWriter, r *http.Request) {
 	case "/broken":
 		http.Error(w, "out of tea", http.StatusInternalServerError)
 	case "/hints":
+		date := h["Date"]
+		delete(h, "Date")
 		h["Link"] = []string{"</a.css>; rel=preload", "</b.js>; rel=preload"}
 		w.WriteHeader(http.StatusEarlyHints)
 		delete(h, "Link")
+		h["Date"] = date
 		h.Set("X-A", "1")
 		_, _ = io.WriteString(w, "after hints")
 	case "/trailers":
