@@ -8,6 +8,74 @@ import (
 	"strings"
 )
 
+// header is what the upstreams get of the client's header: without what concerns one connection only, and with who asked.
+// The values are the client's own.
+func (s *setup) header(in *http.Request) http.Header {
+	out := make(http.Header, len(in.Header)+4)
+	listed := in.Header["Connection"]
+	for name, values := range in.Header {
+		if !hopByHop(name) && (listed == nil || !names(listed, name) || endToEnd(name)) {
+			out[name] = values
+		}
+	}
+	if names(in.Header["Te"], "trailers") {
+		out["Te"] = []string{"trailers"}
+	}
+	if protocols := s.upgrade(in.Header); protocols != "" {
+		out["Connection"], out["Upgrade"] = []string{"Upgrade"}, []string{protocols}
+	}
+	if !in.ProtoAtLeast(1, 1) {
+		delete(out, "Expect") // it knows no 100
+	}
+	if in.ContentLength == 0 && in.Header["Content-Length"] != nil { // net/http writes it after some methods only
+		delete(out, "Content-Length")
+		out["content-length"] = []string{"0"}
+	}
+	s.forward(in, out)
+	switch agent := out["User-Agent"]; { // net/http writes its own where there is none, and none where it is empty
+	case agent == nil:
+		out["User-Agent"] = []string{""}
+	case agent[0] == "":
+		out["user-agent"] = agent
+	}
+	return out
+}
+
+// hopByHop reports whether a header concerns one connection only, or misleads those who take it for their environment.
+func hopByHop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade", "Proxy":
+		return true
+	}
+	return false
+}
+
+// endToEnd reports whether a header stays though the client lists it as one of the connection: it would hide who asked, or
+// end the guard against loops.
+func endToEnd(name string) bool {
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" || name == "X-Shadow-Request"
+}
+
+// names reports whether a list has this element.
+func names(lines []string, element string) bool {
+	for _, line := range lines {
+		for part := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), element) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// removeFraming removes from a trailer what frames or routes a message: it is never one.
+func removeFraming(trailer http.Header) {
+	removeHopByHop(trailer)
+	delete(trailer, "Content-Length")
+	delete(trailer, "Host")
+}
+
 // forward sets what tells the upstreams who asked. From a trusted peer the incoming headers are kept and added to; from
 // anyone else they are replaced, for all three upstreams alike.
 func (s *setup) forward(in *http.Request, out http.Header) {
@@ -19,7 +87,9 @@ func (s *setup) forward(in *http.Request, out http.Header) {
 	if s.trusts(peer) {
 		chain := append(slices.Clone(in.Header["X-Forwarded-For"]), peer)
 		out["X-Forwarded-For"] = []string{strings.Join(chain, ", ")}
-		out["X-Forwarded-Host"] = kept(in.Header["X-Forwarded-Host"], in.Host)
+		if host := kept(in.Header["X-Forwarded-Host"], in.Host); host[0] != "" {
+			out["X-Forwarded-Host"] = host
+		}
 		out["X-Forwarded-Proto"] = kept(in.Header["X-Forwarded-Proto"], proto)
 		if prior := in.Header["Forwarded"]; prior != nil {
 			out["Forwarded"] = []string{strings.Join(append(slices.Clone(prior), forwarded(peer, in.Host, proto)), ", ")}
@@ -31,14 +101,16 @@ func (s *setup) forward(in *http.Request, out http.Header) {
 			delete(out, name)
 		}
 	}
-	out["X-Forwarded-For"] = []string{peer}
-	out["X-Forwarded-Host"] = []string{in.Host}
-	out["X-Forwarded-Proto"] = []string{proto}
+	who := []string{peer, in.Host, proto}
+	out["X-Forwarded-For"], out["X-Forwarded-Proto"] = who[0:1:1], who[2:3:3]
+	if in.Host != "" {
+		out["X-Forwarded-Host"] = who[1:2:2]
+	}
 	if in.Header["Forwarded"] != nil {
 		out["Forwarded"] = []string{forwarded(peer, in.Host, proto)}
 	}
 	if in.Header["X-Real-Ip"] != nil {
-		out["X-Real-Ip"] = []string{peer}
+		out["X-Real-Ip"] = who[0:1:1]
 	}
 }
 

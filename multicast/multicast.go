@@ -16,8 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httputil"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +53,7 @@ type Proxy struct {
 	counters   counters
 	dispatcher dispatcher
 	comparers  comparers
+	tunnels    tunnels
 }
 
 // New readies a proxy for a valid configuration; it opens no connection. It fails with all faults of the configuration,
@@ -79,19 +78,6 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	p.shadowing.Store(&shadowing{Shadowing: Shadowing{Enabled: true}})
 	p.put(first)
 	return p, nil
-}
-
-// newFront is what httputil.ReverseProxy does for the primary behind this transport.
-func (p *Proxy) newFront(upstream *http.Transport) *httputil.ReverseProxy {
-	return &httputil.ReverseProxy{
-		Transport:      upstream,
-		BufferPool:     p.buffers,
-		FlushInterval:  flushInterval,
-		Rewrite:        p.rewrite,
-		ModifyResponse: p.answered,
-		ErrorHandler:   p.failed,
-		ErrorLog:       slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
-	}
 }
 
 // Running is closed once Run lets shadows be asked: a client served before would be skipped as "disabled".
@@ -119,6 +105,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	}
 	p.dispatcher.legs.Wait()
 	p.comparers.stop()
+	p.tunnels.close()
 	p.setup.Load().close(nil)
 	return nil
 }

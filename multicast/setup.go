@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httputil"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -18,7 +17,6 @@ type setup struct {
 	cfg         Config
 	certificate *tls.Certificate // shown to clients; nil: they are served without TLS
 	primary     target
-	front       *httputil.ReverseProxy
 	upstream    *http.Transport // to the primary
 	trusted     []netip.Prefix
 	sampleBy    sampleKey
@@ -50,7 +48,6 @@ func (p *Proxy) newSetup(cfg Config, before *setup) (s *setup, err error) {
 	if err := s.connect(before); err != nil {
 		return nil, err
 	}
-	s.front = p.newFront(s.upstream)
 	if before != nil {
 		s.goOn(before)
 	}

@@ -56,34 +56,50 @@ func (t target) port() string {
 	return "80"
 }
 
-// url is where the role gets what the client asks for: path is the raw one, and in gives the query, byte for byte. A path that begins with two slashes is
-// the exception: net/url writes the raw form only where it is a valid one.
+// url is where the role gets what the client asks for: path is the raw one, and in gives the query, byte for byte. Of a
+// path that begins with two slashes, net/url would take the first part for a host; so the few bytes that no URL may hold
+// are percent-encoded there.
 func (t target) url(path string, in *url.URL) *url.URL {
 	u := &url.URL{Scheme: t.scheme, Host: t.host, RawQuery: in.RawQuery, ForceQuery: in.ForceQuery}
-	if path != "*" {
+	if path != "*" && t.base != "" {
 		path = t.base + path
 	}
 	if strings.HasPrefix(path, "//") {
-		u.Path, u.RawPath = in.Path, in.RawPath
+		u.Path, u.RawPath = in.Path, encodeInvalid(path)
 	} else {
 		u.Opaque = path
 	}
 	return u
 }
 
+// encodeInvalid percent-encodes the bytes that may not stand in the path of a URL (RFC 3986, section 3.3).
+func encodeInvalid(path string) string {
+	const valid = "-._~!$&'()*+,;=:@/%[]"
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(valid, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
+
 // rawPath is the path as the client sent it.
 func rawPath(in *http.Request) string {
-	if in.RequestURI == "*" {
-		return "*"
-	}
 	path, _, _ := strings.Cut(in.RequestURI, "?")
-	if strings.HasPrefix(path, "/") {
+	if strings.HasPrefix(path, "/") || path == "*" {
 		return path
 	}
-	if path = in.URL.EscapedPath(); path == "" { // the absolute form, http://host?query
+	if _, rest, ok := strings.Cut(path, "://"); ok { // the absolute form, http://host/path
+		if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+			return rest[slash:]
+		}
 		return "/"
 	}
-	return path
+	return in.URL.EscapedPath()
 }
 
 // rawTarget is the path and query as the client sent them.

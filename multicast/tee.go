@@ -2,14 +2,43 @@ package multicast
 
 import (
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
 )
 
+// newFlight begins the flight of a sampled request.
+func (p *Proxy) newFlight(v *visit, rt *route, now time.Time) *flight {
+	r := v.in
+	p.counters.open.Add(1)
+	f := &flight{proxy: p, setup: v.setup, route: rt, url: r.URL, path: rawPath(r), length: r.ContentLength}
+	f.account.memory = &p.memory
+	f.request = capture{account: &f.account, limit: rt.maxRequestBody}
+	f.answer = capture{account: &f.account, limit: rt.maxResponseBody, digest: true}
+	f.ex = Exchange{
+		ID: newID(), Time: now, Route: v.setup.routeName(r, rt), account: &f.account,
+		Request: Request{Method: r.Method, Target: rawTarget(r), Host: r.Host},
+	}
+	f.deliver = p.receiver(v.setup)
+	return f
+}
+
+// newID is 128 random bits as 32 hex digits.
+func newID() string {
+	const hex = "0123456789abcdef"
+	var id [32]byte
+	for i := 0; i < len(id); i += 16 {
+		for j, bits := 0, rand.Uint64(); j < 16; j, bits = j+1, bits>>4 {
+			id[i+j] = hex[bits&15]
+		}
+	}
+	return string(id[:])
+}
+
 // sent tells the flight what the primary is about to be asked.
 func (f *flight) sent(out *http.Request) {
-	f.header = out.Header
+	f.header, f.ex.Request.Host = out.Header, out.Host
 	f.started = time.Now()
 	f.mu.Lock()
 	switch {
@@ -68,8 +97,7 @@ func (f *flight) offer() {
 	f.proxy.dispatcher.offer(f)
 }
 
-// head takes the head of the primary's answer, on the client's goroutine, and puts itself between the body and the
-// client.
+// head takes the head of the primary's answer, on the client's goroutine.
 func (f *flight) head(res *http.Response) {
 	f.mu.Lock()
 	primary := &f.ex.Responses[Primary]
@@ -87,7 +115,6 @@ func (f *flight) head(res *http.Response) {
 	defer f.mu.Unlock()
 	if f.phase != ended && !f.answered {
 		f.answer.expect(res.ContentLength)
-		res.Body = &answerTee{ReadCloser: res.Body, flight: f, res: res}
 	}
 }
 
@@ -113,19 +140,6 @@ func endless(contentType string) bool {
 	media = strings.ToLower(strings.TrimSpace(media))
 	return media == "text/event-stream" || media == "multipart/x-mixed-replace" ||
 		media == "application/grpc" || strings.HasPrefix(media, "application/grpc+")
-}
-
-// answerTee is the primary's body on its way to the client.
-type answerTee struct {
-	io.ReadCloser
-	flight *flight
-	res    *http.Response
-}
-
-func (t *answerTee) Read(p []byte) (int, error) {
-	n, err := t.ReadCloser.Read(p)
-	t.flight.answerRead(p[:n], err, t.res)
-	return n, err
 }
 
 // answerRead takes what the client is about to get.

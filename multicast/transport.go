@@ -11,6 +11,9 @@ import (
 // continueTimeout is how long a primary has to say 100 or to refuse, before it is sent the body all the same.
 const continueTimeout = time.Second
 
+// maxPrimaryHead is how long the head of an answer may be; over it the client gets 502.
+const maxPrimaryHead = int64(1 * MiB)
+
 // primaryTransport is tuned for one host: every connection is kept, nothing is decoded behind the client's back, and
 // Expect goes to the primary, who answers it.
 func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
@@ -19,15 +22,16 @@ func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
 		return nil, fmt.Errorf("upstream.tls: %w", err)
 	}
 	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   cfg.DialTimeout,
-		TLSClientConfig:       tlsConfig,
-		ResponseHeaderTimeout: cfg.HeadTimeout,
-		IdleConnTimeout:       cfg.IdleTimeout,
-		MaxIdleConnsPerHost:   4096,
-		DisableCompression:    true,
-		ExpectContinueTimeout: continueTimeout,
-		Protocols:             t.protocols(),
+		DialContext:            linked((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext),
+		TLSHandshakeTimeout:    cfg.DialTimeout,
+		TLSClientConfig:        tlsConfig,
+		ResponseHeaderTimeout:  cfg.HeadTimeout,
+		MaxResponseHeaderBytes: maxPrimaryHead,
+		IdleConnTimeout:        cfg.IdleTimeout,
+		MaxIdleConnsPerHost:    4096,
+		DisableCompression:     true,
+		ExpectContinueTimeout:  continueTimeout,
+		Protocols:              t.protocols(),
 	}, nil
 }
 

@@ -1,13 +1,12 @@
 package multicast
 
 import (
-	"context"
 	"errors"
 	"io"
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptrace"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,22 +16,21 @@ import (
 // that at the end depends on it.
 //
 // The primary's transport reads it in a goroutine of its own, which may still do so when the answer is complete. Two
-// readers of one connection would end in a panic of net/http, so Close sees to it that the transport has stopped.
+// readers of one connection would end in a panic of net/http, so end sees to it that the transport has stopped.
 type upload struct {
 	body    io.ReadCloser
 	visit   *visit
 	trailer http.Header // what is passed on, complete when the body has ended; nil where none can come
-
-	expects   bool          // the client waits for 100 before it sends
-	sent      time.Time     // when the primary was asked
-	continued atomic.Bool   // the primary said 100
-	done      chan struct{} // closed by Close
+	expects bool        // the client waits for 100 before it sends
+	asked   time.Time   // when the primary had the head; of the transport's writing goroutine
 
 	reading sync.Mutex // held by Read
-	closed  atomic.Bool
-	cut     atomic.Bool // closed before the upload had ended
-	size    atomic.Int64
+	closing sync.Mutex // held by Close
+	stopped atomic.Bool
+	stop    chan struct{} // closed when stopped
+	cut     atomic.Bool   // stopped before the upload had ended
 	state   atomic.Int32
+	size    int64 // of what was read; guarded by reading
 }
 
 // How an upload ends.
@@ -43,34 +41,66 @@ const (
 )
 
 func newUpload(v *visit) *upload {
-	u := &upload{body: v.in.Body, visit: v, done: make(chan struct{}), expects: v.in.Header["Expect"] != nil}
-	if v.in.ContentLength < 0 || v.in.Trailer != nil {
+	in := v.in
+	u := &upload{body: in.Body, visit: v, stop: make(chan struct{})}
+	if in.ContentLength < 0 || in.Trailer != nil {
 		u.trailer = make(http.Header)
-		maps.Copy(u.trailer, v.in.Trailer) // the names of those that are announced
+		for name := range in.Trailer { // as announced
+			if token(name) { // net/http sends nothing at all where another is among them
+				u.trailer[name] = nil
+			}
+		}
+	}
+	if u.expects = expectsContinue(in); u.expects {
+		v.trace.WroteHeaders = func() { u.asked = time.Now() }
+		v.trace.Got100Continue = v.invite
+	}
+	if in.ProtoMajor == 1 { // else an early answer waits until the upload ends
+		_ = http.NewResponseController(v.client).EnableFullDuplex()
 	}
 	return u
+}
+
+// expectsContinue reports whether the client waits for 100, as net/http's HTTP/1 server sees it. HTTP/2 requests come without
+// Expect: net/http says 100 itself when their body is read.
+func expectsContinue(in *http.Request) bool {
+	if !in.ProtoAtLeast(1, 1) || in.ProtoMajor != 1 {
+		return false
+	}
+	for token := range strings.FieldsFuncSeq(in.Header.Get("Expect"), func(c rune) bool { return c == ' ' || c == ',' || c == '\t' }) {
+		if strings.EqualFold(token, "100-continue") {
+			return true
+		}
+	}
+	return false
+}
+
+// invite passes on the primary's 100.
+func (v *visit) invite() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sayContinue()
 }
 
 // Read passes on what the client sent; a sampled request keeps a copy.
 func (u *upload) Read(p []byte) (int, error) {
 	u.reading.Lock()
 	defer u.reading.Unlock()
-	if u.refused() {
-		<-u.done
+	if u.expects && !u.invited() {
+		<-u.stop
 	}
-	if u.closed.Load() {
+	if u.stopped.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
 	n, err := u.body.Read(p)
-	size := u.size.Add(int64(n))
-	in := u.visit.in
+	u.size += int64(n)
 	switch {
 	case err == io.EOF:
 		u.endTrailer()
 		u.state.Store(uploadWhole)
-	case err != nil && !u.closed.Load():
+	case err != nil && !u.stopped.Load():
 		u.state.Store(uploadFault(err))
-	case size == in.ContentLength:
+	case u.size == u.visit.in.ContentLength:
 		u.state.Store(uploadWhole)
 	}
 	if f := u.visit.flight; f != nil {
@@ -79,10 +109,16 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refused reports whether the transport reads only because the primary has answered for good without a 100, to keep the
-// connection usable. Reading would make the server say 100 to a client that is about to be refused.
-func (u *upload) refused() bool {
-	return u.expects && !u.continued.Load() && time.Since(u.sent) < continueTimeout
+// invited says 100 to a client that waits for it, unless the primary has answered for good: then the transport reads only
+// to keep its connection usable, and the client is about to be refused.
+func (u *upload) invited() bool {
+	v := u.visit
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.continued && time.Since(u.asked) < continueTimeout {
+		return false
+	}
+	return v.sayContinue()
 }
 
 func uploadFault(err error) int32 {
@@ -93,49 +129,47 @@ func uploadFault(err error) int32 {
 	return uploadBroken
 }
 
-// endTrailer takes the trailers, also those that were not announced; net/http writes them after the body. What frames a
-// message is never a trailer.
+// endTrailer takes the trailers, also those that were not announced; net/http writes them after the body.
 func (u *upload) endTrailer() {
-	if u.trailer == nil {
-		return
+	if u.trailer != nil {
+		maps.Copy(u.trailer, u.visit.in.Trailer)
+		removeFraming(u.trailer)
 	}
-	maps.Copy(u.trailer, u.visit.in.Trailer)
-	removeHopByHop(u.trailer)
-	delete(u.trailer, "Content-Length")
-	delete(u.trailer, "Host")
 }
 
-// trace notes a 100 from the primary before the transport goes on to read.
-func (u *upload) trace(ctx context.Context) context.Context {
-	if !u.expects {
-		return ctx
-	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { u.continued.Store(true) }})
-}
-
-// lingering is how long a client may go on sending a body that nobody reads, before its connection is closed.
-const lingering = 5 * time.Second
-
-// Close stops the transport's reading. With HTTP/1 an unread body ends the connection after the answer, so that its read
-// deadline is free to be used for this.
+// Close stops the reading, for good.
 func (u *upload) Close() error {
-	if u.closed.Swap(true) {
+	u.closing.Lock()
+	defer u.closing.Unlock()
+	if u.stopped.Swap(true) {
 		return nil
 	}
-	close(u.done)
+	close(u.stop)
 	if u.whole() {
 		return nil
 	}
-	u.cut.Store(u.state.Load() == 0)
+	u.cut.Store(u.state.Load() == 0 && u.visit.in.Context().Err() == nil)
 	if u.visit.in.ProtoMajor != 1 {
 		return u.body.Close()
 	}
-	server := http.NewResponseController(u.visit.ResponseWriter)
-	_ = server.SetReadDeadline(time.Unix(1, 0)) // wakes a reader
+	// An unread body ends the connection after the answer, so that its read deadline is free to be used for this.
+	return http.NewResponseController(u.visit.client).SetReadDeadline(time.Unix(1, 0))
+}
+
+// lingering is how long a client may go on sending a body that nobody reads, before its connection is closed.
+const lingering = time.Second
+
+// end is Close for the one who is about to return from the handler: the transport reads no more when it returns.
+func (u *upload) end() {
+	_ = u.Close()
+	if u.whole() || u.visit.in.ProtoMajor != 1 {
+		return
+	}
 	u.reading.Lock()
 	defer u.reading.Unlock()
-	_ = server.SetReadDeadline(time.Now().Add(lingering))
-	return nil
+	if !u.expects || u.visit.continued { // else there is nothing to wait for
+		_ = http.NewResponseController(u.visit.client).SetReadDeadline(time.Now().Add(lingering))
+	}
 }
 
 // cutShort reports whether Close stopped the reading, which ends the request's context though the client is there.

@@ -1,0 +1,151 @@
+package multicast
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// answer passes the primary's answer on.
+func (v *visit) answer(res *http.Response) {
+	announced := v.head(res)
+	v.body(res)
+	v.trailers(res, announced)
+}
+
+// head passes on the head of the answer, and returns the names of the trailers that it announces. It leaves with the first
+// bytes of the body if those are there already.
+func (v *visit) head(res *http.Response) (announced []string) {
+	removeHopByHop(res.Header)
+	h := v.client.Header()
+	maps.Copy(h, res.Header)
+	for _, name := range [...]string{"Content-Type", "Date"} { // what the primary did not say, net/http shall not add
+		if h[name] == nil {
+			h[name] = nil
+		}
+	}
+	if res.ContentLength < 0 && v.in.ProtoMajor == 1 { // said aloud, or net/http gives a short answer a length
+		h["Transfer-Encoding"] = []string{"chunked"}
+	}
+	if len(res.Trailer) > 0 {
+		for name := range res.Trailer {
+			announced = append(announced, name)
+		}
+		slices.Sort(announced)
+		h["Trailer"] = []string{strings.Join(announced, ", ")}
+	}
+	v.closeUnread()
+	if v.flight != nil {
+		v.flight.head(res)
+	}
+	v.status = res.StatusCode
+	v.client.WriteHeader(res.StatusCode)
+	return announced
+}
+
+// closeUnread ends an HTTP/1 connection after this answer if the request body has not come to its end: net/http would
+// go on to read it beside the primary's transport.
+func (v *visit) closeUnread() {
+	if v.upload != nil && v.in.ProtoMajor == 1 && !v.upload.whole() {
+		v.client.Header().Set("Connection", "close")
+	}
+}
+
+// body passes on the body as it comes. What has come never waits for what has not: the link flushes before it waits.
+func (v *visit) body(res *http.Response) {
+	defer res.Body.Close()
+	buf := v.proxy.buffers.Get()
+	defer v.proxy.buffers.Put(buf)
+	direct := v.link != nil && res.ProtoMajor == 1
+	if direct {
+		v.link.stream(v)
+	}
+	for {
+		if !direct && res.ContentLength != 0 { // who waits there is a goroutine of the transport
+			v.flush()
+		}
+		n, err := res.Body.Read(buf)
+		if v.flight != nil {
+			v.flight.answerRead(buf[:n], err, res)
+		}
+		if n > 0 {
+			if _, err := v.client.Write(buf[:n]); err != nil {
+				v.gone = true
+				v.abort()
+			}
+		}
+		if err == io.EOF {
+			if res.ContentLength < 0 && v.in.ProtoMajor == 2 { // or net/http gives a short answer a length
+				v.flush()
+			}
+			return
+		}
+		if err != nil {
+			v.abort()
+		}
+	}
+}
+
+func (v *visit) flush() { _ = http.NewResponseController(v.client).Flush() }
+
+// abort cuts the client off, after what there is of the answer: it shall not take a part for the whole.
+func (v *visit) abort() {
+	if v.link != nil {
+		v.link.release(v)
+	}
+	v.flush()
+	panic(http.ErrAbortHandler)
+}
+
+// trailers passes on what follows the body.
+func (v *visit) trailers(res *http.Response, announced []string) {
+	if len(res.Trailer) == 0 {
+		return
+	}
+	h := v.client.Header()
+	removeFraming(res.Trailer)
+	for _, name := range announced {
+		delete(h, name) // a header of the same name is no trailer
+	}
+	for name, values := range res.Trailer {
+		if !slices.Contains(announced, name) {
+			name = http.TrailerPrefix + name
+		}
+		h[name] = values
+	}
+}
+
+// failed answers for a primary that did not. The client learns no address.
+func (v *visit) failed(err error) {
+	if v.clientGone() || v.upload != nil && v.upload.gone() {
+		v.gone = true
+		panic(http.ErrAbortHandler) // nobody is there to be answered
+	}
+	status := http.StatusBadGateway
+	switch {
+	case v.upload != nil && v.upload.broken():
+		status = http.StatusBadRequest
+	case isTimeout(err) || errors.Is(err, context.DeadlineExceeded):
+		status = http.StatusGatewayTimeout
+	}
+	if v.flight != nil {
+		v.flight.fail(ReasonPrimaryFailed)
+	}
+	v.proxy.complain.warn("primary failed", slog.Int("status", status), slog.Any("err", err))
+	v.closeUnread()
+	v.refuse(status)
+}
+
+func (v *visit) refuse(status int) {
+	h := v.client.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	v.status = status
+	v.client.WriteHeader(status)
+	_, _ = io.WriteString(v.client, strings.ToLower(http.StatusText(status))+"\n")
+}

@@ -1,0 +1,101 @@
+package multicast
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+)
+
+// ask sends the primary the client's request, and brings the head of its answer.
+func (v *visit) ask() (*http.Response, error) {
+	res, err := v.setup.upstream.RoundTrip(v.request())
+	v.mu.Lock()
+	v.answering = true
+	v.mu.Unlock()
+	return res, err
+}
+
+// request is the client's as the primary gets it. Nothing in it is changed later, since the flight keeps it.
+func (v *visit) request() *http.Request {
+	v.trace = httptrace.ClientTrace{GotConn: v.connected, PutIdleConn: v.disconnected, Got1xxResponse: v.inform}
+	in := v.in
+	if in.Body != nil && in.Body != http.NoBody && in.ContentLength != 0 {
+		v.upload = newUpload(v)
+	}
+	out := in.WithContext(httptrace.WithClientTrace(in.Context(), &v.trace))
+	out.URL = v.setup.primary.url(rawPath(in), in.URL)
+	out.Header = v.setup.header(in)
+	if out.Host == "" { // which HTTP/1.0 allows; said here, so that the shadows get the same
+		out.Host = v.setup.primary.host
+	}
+	out.Body, out.Trailer, out.Close = nil, nil, false
+	if v.upload != nil {
+		out.Body, out.Trailer = v.upload, v.upload.trailer
+		if in.ContentLength < 0 { // said aloud, or net/http reads ahead to see whether there is a body
+			out.TransferEncoding = []string{"chunked"}
+		}
+	}
+	if v.flight != nil {
+		v.flight.sent(out)
+	}
+	return out
+}
+
+// connected notes the connection that the primary is asked over.
+func (v *visit) connected(info httptrace.GotConnInfo) {
+	v.link = linkOf(info.Conn)
+	if v.link != nil {
+		v.link.take(v, info.Reused)
+	}
+}
+
+// disconnected notes that the answer is whole and the connection no longer this visit's.
+func (v *visit) disconnected(error) {
+	if v.link != nil {
+		v.link.release(v)
+	}
+}
+
+// maxInformational is how many informational answers a client is sent before its answer. A primary that works for hours
+// and says so every few seconds stays below; one that says nothing else does not.
+const maxPrimaryInformational = 1000
+
+var errPrimaryInformational = errors.New("too many informational answers")
+
+// inform passes an informational answer on to the client, without the hop-by-hop headers that net/http leaves in it
+// (golang.org/issue/81319). HTTP/1.0 knows none.
+func (v *visit) inform(code int, header textproto.MIMEHeader) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.informational++; v.informational > maxPrimaryInformational {
+		return errPrimaryInformational
+	}
+	if v.answering || !v.in.ProtoAtLeast(1, 1) {
+		return nil
+	}
+	if code == http.StatusContinue && v.upload != nil && v.upload.expects {
+		v.sayContinue()
+		return nil
+	}
+	removeHopByHop(http.Header(header))
+	h := v.client.Header()
+	maps.Copy(h, http.Header(header))
+	v.client.WriteHeader(code)
+	clear(h)
+	return nil
+}
+
+// sayContinue tells a client that waits for it to send its body, once. It answers false when it is too late, since an
+// answer has come. The caller holds mu.
+func (v *visit) sayContinue() bool {
+	if v.answering && !v.continued {
+		return false
+	}
+	if !v.continued {
+		v.continued = true
+		v.client.WriteHeader(http.StatusContinue)
+	}
+	return true
+}

@@ -1,0 +1,193 @@
+package multicast
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// upgrade returns the protocols to which the client wants to switch, or none. HTTP/2 is left out: the primary is asked for
+// it where it is to be spoken, and in a tunnel nobody would see the requests (golang.org/issue/80416). HTTP/2 itself has no
+// such thing as an upgrade.
+func (s *setup) upgrade(h http.Header) string {
+	if !upgrades(h) || s.primary.h2c {
+		return ""
+	}
+	var protocols []string
+	for _, line := range h["Upgrade"] {
+		for protocol := range strings.SplitSeq(line, ",") {
+			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.EqualFold(protocol, "h2c") {
+				protocols = append(protocols, protocol)
+			}
+		}
+	}
+	return strings.Join(protocols, ", ")
+}
+
+// switchProtocols makes a tunnel of the two connections, now that the primary has agreed to.
+func (v *visit) switchProtocols(res *http.Response) {
+	primary, ok := res.Body.(io.ReadWriteCloser)
+	asked := []string{v.setup.upgrade(v.in.Header)}
+	if !ok || !names(asked, res.Header.Get("Upgrade")) || v.upload != nil && !v.upload.whole() {
+		_ = res.Body.Close()
+		v.failed(errSwitched)
+		return
+	}
+	client, buffered, err := http.NewResponseController(v.client).Hijack()
+	if err != nil {
+		_ = primary.Close()
+		v.failed(err)
+		return
+	}
+	v.status = res.StatusCode
+	t := &tunnel{client: client, sent: buffered.Reader, primary: primary, buffers: v.proxy.buffers}
+	defer t.close()
+	if writeSwitch(buffered.Writer, res) != nil || !v.proxy.tunnels.add(t) {
+		return
+	}
+	defer v.proxy.tunnels.remove(t)
+	t.run(v.setup.cfg.Server.IdleTimeout)
+}
+
+// writeSwitch writes the head that ends HTTP on the client's connection: the primary's own, without what concerned the
+// primary's connection (golang.org/issue/80875).
+func writeSwitch(w *bufio.Writer, res *http.Response) error {
+	protocol := res.Header["Upgrade"]
+	removeHopByHop(res.Header)
+	delete(res.Header, "Content-Length")
+	res.Header["Connection"], res.Header["Upgrade"] = []string{"Upgrade"}, protocol
+	_, _ = w.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
+	_ = res.Header.Write(w)
+	_, _ = w.WriteString("\r\n")
+	return w.Flush()
+}
+
+// tunnel passes bytes both ways between a client and the primary, until both sides have ended, one of them is lost, or
+// neither has sent anything for a time.
+type tunnel struct {
+	client  net.Conn
+	sent    io.Reader // by the client; some of it may have come before the tunnel was there
+	primary io.ReadWriteCloser
+	buffers *buffers
+	moved   atomic.Int64 // when bytes last did; Unix time in ns
+}
+
+// run returns when the tunnel is closed. Idle 0 sets no limit.
+func (t *tunnel) run(idle time.Duration) {
+	t.move()
+	if idle > 0 {
+		var watch *time.Timer
+		var set sync.Mutex // watch may go off before it is set
+		set.Lock()
+		watch = time.AfterFunc(idle, func() {
+			set.Lock()
+			defer set.Unlock()
+			if left := idle - time.Since(time.Unix(0, t.moved.Load())); left > 0 {
+				watch.Reset(left)
+			} else {
+				t.close()
+			}
+		})
+		set.Unlock()
+		defer watch.Stop()
+	}
+	var back sync.WaitGroup
+	back.Go(func() { t.pass(t.client, t.primary) })
+	t.pass(t.primary, t.sent)
+	back.Wait()
+}
+
+func (t *tunnel) move() { t.moved.Store(time.Now().UnixNano()) }
+
+// pass passes on one side's bytes, and then its end: the other side may go on.
+func (t *tunnel) pass(to io.Writer, from io.Reader) {
+	half, ok := to.(interface{ CloseWrite() error })
+	if err := t.pump(to, from); err != nil || !ok || half.CloseWrite() != nil {
+		t.close()
+	}
+}
+
+// pump copies until there is no more. A tunnel is quiet for most of its life, and makes do with little room then.
+func (t *tunnel) pump(to io.Writer, from io.Reader) error {
+	little := make([]byte, 2<<10)
+	var much []byte
+	defer func() {
+		if much != nil {
+			t.buffers.Put(much)
+		}
+	}()
+	for buf := little; ; {
+		n, err := from.Read(buf)
+		if n > 0 {
+			t.move()
+			if _, err := to.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case n == len(little) && much == nil:
+			much = t.buffers.Get()
+			buf = much
+		case n < len(little) && much != nil:
+			t.buffers.Put(much)
+			buf, much = little, nil
+		}
+	}
+}
+
+// close ends both connections, whatever is under way.
+func (t *tunnel) close() {
+	_ = t.client.Close()
+	_ = t.primary.Close()
+}
+
+// tunnels are those that are open. net/http knows nothing of them: they are closed when Run ends.
+type tunnels struct {
+	mu    sync.Mutex // guards what follows
+	open  map[*tunnel]struct{}
+	ended bool
+	all   sync.WaitGroup
+}
+
+// add answers false when no tunnel may be opened any more.
+func (ts *tunnels) add(t *tunnel) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.ended {
+		return false
+	}
+	if ts.open == nil {
+		ts.open = make(map[*tunnel]struct{})
+	}
+	ts.open[t] = struct{}{}
+	ts.all.Add(1)
+	return true
+}
+
+func (ts *tunnels) remove(t *tunnel) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.open, t)
+	ts.all.Done()
+}
+
+// close closes all tunnels, and returns when they are gone.
+func (ts *tunnels) close() {
+	ts.mu.Lock()
+	ts.ended = true
+	for t := range ts.open {
+		t.close()
+	}
+	ts.mu.Unlock()
+	ts.all.Wait()
+}
