@@ -142,7 +142,7 @@ func TestGoClientKeepsConnections(t *testing.T) {
 			}
 			return nil
 		}
-		const inTurn, workers, each = 20, 16, 5
+		const inTurn, workers, each = 12, 16, 3
 		for i := range inTurn {
 			if err := once(i); err != nil {
 				t.Fatal(err)

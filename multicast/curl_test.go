@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -260,13 +261,13 @@ func TestCurlReusesItsConnection(t *testing.T) {
 	told := make(chan received, 64)
 	address := strings.Replace(newShop(t, told), "h2c:", "http:", 1)
 	s := newRawStage(t, address, "", "", nil)
-	visit := func(version, address string) (out string, exit int) {
+	visit := func(version, address string, headers ...string) (out string, exit int) {
 		var args []string
 		for _, request := range [][]string{
 			{"/json"}, {"/json", "-I"}, {"/empty"}, {"/same"}, {"/broken"}, {"/chunks"}, {"/trailers"}, {"/hints"}, {"/post", "-d", "a=1"}, {"/moved"}, {"/json"},
 		} {
 			args = append(args, version, "-sS", "-o", os.DevNull, "-w", "%{num_connects} %{http_code}\n")
-			args = append(append(args, request[1:]...), address+request[0], "--next")
+			args = append(append(append(args, headers...), request[1:]...), address+request[0], "--next")
 		}
 		return curl(t, args[:len(args)-1]...)
 	}
@@ -274,9 +275,94 @@ func TestCurlReusesItsConnection(t *testing.T) {
 	if want := "1 200\n0 200\n0 204\n0 304\n0 500\n0 200\n0 200\n0 200\n0 200\n0 302\n0 200\n"; out != want || exit != 0 {
 		t.Errorf("connections made and answers are %q, exit %d", out, exit)
 	}
-	out, exit = visit("--http2-prior-knowledge", "http://"+s.addr)
-	if direct, exitDirect := visit("--http2-prior-knowledge", address); out != direct || exit != exitDirect {
-		t.Errorf("connections made and answers are %q, exit %d; directly %q, exit %d", out, exit, direct, exitDirect)
+	for _, version := range [][]string{{"--http1.0"}, {"--http1.0", "-H", "Connection: keep-alive"}, {"--http2-prior-knowledge"}} {
+		out, exit = visit(version[0], "http://"+s.addr, version[1:]...)
+		if direct, exitDirect := visit(version[0], address, version[1:]...); out != direct || exit != exitDirect {
+			t.Errorf("%s: connections made and answers are %q, exit %d; directly %q, exit %d", version, out, exit, direct, exitDirect)
+		}
+	}
+}
+
+// A hundred streams at once on one connection, each held until all have come to the primary; each is shadowed. It is over
+// TLS, since not all versions of curl use a connection with prior knowledge twice.
+func TestCurlHundredStreams(t *testing.T) {
+	const streams = 100
+	var all sync.WaitGroup
+	all.Add(streams)
+	primary := newH2C(t, func(w http.ResponseWriter, r *http.Request) {
+		all.Done()
+		all.Wait()
+		_, _ = io.WriteString(w, r.RequestURI)
+	})
+	shadow := newHandlerServer(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) })
+	cert, key := pemFiles(t)
+	s := newRawStage(t, primary, shadow, shadow, func(c *Config) { c.TLS = ListenerTLS{cert, key} })
+	dir := t.TempDir()
+	out, exit := curl(t, "--http2", "--insecure", "--parallel", "--parallel-max", strconv.Itoa(streams), "--no-globoff",
+		"-o", filepath.Join(dir, "#1"), "-w", "%{num_connects} %{http_version} %{http_code}\n", fmt.Sprintf("https://%s/n/[1-%d]", s.overTLS(), streams))
+	if exit != 0 || strings.Count(out, " 2 200\n") != streams || strings.Count(out, "0 2 200\n") != streams-1 {
+		t.Errorf("connections made, versions and answers are %q, exit %d", out, exit)
+	}
+	for i := 1; i <= streams; i++ {
+		if body, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(i))); err != nil || string(body) != fmt.Sprint("/n/", i) {
+			t.Errorf("stream %d got %q, %v", i, body, err)
+		}
+	}
+	s.counts(Counts{Requests: streams, Exchanged: streams, Compared: streams})
+}
+
+// overTLS is where the proxy listens for TLS, beside its other listener.
+func (s *stage) overTLS() string {
+	s.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	server, done := s.proxy.Server(), make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.ServeTLS(listener, "", "")
+	}()
+	s.t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	return listener.Addr().String()
+}
+
+// What is larger than any cap goes through as it is: an answer is compared by its hash, an upload is not shadowed.
+func TestCurlLarge(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	address := newHandlerServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = w.Write(content)
+			return
+		}
+		hash := sha256.New()
+		_, _ = io.Copy(hash, r.Body)
+		_, _ = fmt.Fprintf(w, "%x", hash.Sum(nil))
+	})
+	s := newRawStage(t, address, address, address, func(c *Config) { c.Methods = []string{"GET", "PUT"} })
+	file := filepath.Join(t.TempDir(), "file")
+	for _, version := range []string{"--http1.1", "--http2-prior-knowledge"} {
+		if out, exit := curl(t, version, "-o", file, "http://"+s.addr+"/"); exit != 0 {
+			t.Errorf("%s download: %q, exit %d", version, out, exit)
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%s download: %d bytes, %v", version, len(got), err)
+		}
+		if out, exit := curl(t, version, "-T", file, "http://"+s.addr+"/"); exit != 0 || out != sum {
+			t.Errorf("%s upload: %q, exit %d", version, out, exit)
+		}
+	}
+	s.counts(Counts{Requests: 4, Exchanged: 2, Compared: 2, Skipped: map[Reason]int64{ReasonBodyTooLarge: 2}})
+	for range 2 {
+		for role, res := range s.exchange().Responses {
+			if !res.Over || res.Size != int64(len(content)) || fmt.Sprintf("%x", res.Hash) != sum {
+				t.Errorf("the %s's answer is %d bytes, hash %x", Role(role), res.Size, res.Hash)
+			}
+		}
 	}
 }
 

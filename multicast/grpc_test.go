@@ -3,6 +3,7 @@ package multicast
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
@@ -106,11 +108,16 @@ func newH2C(t *testing.T, handler http.HandlerFunc) string {
 // grpc is one connection of a gRPC client to the proxy.
 func (s *stage) grpc() *grpc.ClientConn {
 	s.t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	return newGRPCClient(s.t, s.addr, insecure.NewCredentials())
+}
+
+func newGRPCClient(t *testing.T, addr string, secured credentials.TransportCredentials) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(secured))
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
 
@@ -180,7 +187,7 @@ func TestGRPCUnary(t *testing.T) {
 	}})
 	conn := s.grpc()
 	ctx := metadata.AppendToOutgoingContext(patient(t), "x-session", "7", "x-session", "8")
-	for _, article := range []string{"tea", "", strings.Repeat("long ", 600_000)} {
+	for _, article := range []string{"tea", "", strings.Repeat("long ", 100_000)} {
 		for name, options := range map[string][]grpc.CallOption{"plain": nil, "gzip": {grpc.UseCompressor(gzip.Name)}} {
 			var header, trailer metadata.MD
 			got, err := ask(ctx, conn, article, append(options, grpc.Header(&header), grpc.Trailer(&trailer))...)
@@ -196,6 +203,18 @@ func TestGRPCUnary(t *testing.T) {
 		}
 	}
 	s.byMethod(6)
+}
+
+// Over TLS as well, where HTTP/2 is agreed upon in the handshake.
+func TestGRPCOverTLS(t *testing.T) {
+	cert, key := pemFiles(t)
+	shop := &catalogue{price: func(_ context.Context, article string) (string, error) { return "re: " + article, nil }}
+	address, _ := shop.serve(t)
+	s := newRawStage(t, address, "", "", func(c *Config) { c.TLS = ListenerTLS{cert, key} })
+	secured := credentials.NewTLS(&tls.Config{InsecureSkipVerify: true}) // the certificate is its own
+	if got, err := ask(patient(t), newGRPCClient(t, s.overTLS(), secured), "tea"); err != nil || got != "re: tea" {
+		t.Errorf("got %q, %v", got, err)
+	}
 }
 
 // A status that comes in place of an answer, one after it, and one that the proxy's own answer turns into.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -89,15 +90,11 @@ func TestWebSocketMessages(t *testing.T) {
 			if got := conn.Subprotocol(); got != "chat.v2" {
 				t.Errorf("the subprotocol is %q", got)
 			}
-			sizes := []int{0, 1, 125, 126, 4096, 65535, 65536, 1 << 20}
-			const rounds = 40
+			const messages = 120
 			sent := make(chan error, 1)
 			go func() {
-				for i := range rounds * len(sizes) {
-					size := sizes[i%len(sizes)]
-					if i >= 2*len(sizes) {
-						size = min(size, 4096) // the large ones twice
-					}
+				for i := range messages {
+					size := messageSize(i)
 					if err := conn.Write(ctx, messageKind(i), bytes.Repeat([]byte{byte('a' + i%26)}, size)); err != nil {
 						sent <- err
 						return
@@ -105,11 +102,8 @@ func TestWebSocketMessages(t *testing.T) {
 				}
 				sent <- nil
 			}()
-			for i := range rounds * len(sizes) {
-				size := sizes[i%len(sizes)]
-				if i >= 2*len(sizes) {
-					size = min(size, 4096)
-				}
+			for i := range messages {
+				size := messageSize(i)
 				kind, message, err := conn.Read(ctx)
 				if err != nil {
 					t.Fatal(err)
@@ -135,6 +129,14 @@ func TestWebSocketMessages(t *testing.T) {
 			s.onlyPrimary(1)
 		})
 	}
+}
+
+// messageSize is that of a frame of each kind, and once more than a frame of that kind should be.
+func messageSize(i int) int {
+	if i == 50 {
+		return 1 << 20
+	}
+	return []int{0, 1, 125, 126, 4096, 65535, 65536}[i%7]
 }
 
 func messageKind(i int) websocket.MessageType {
@@ -193,10 +195,42 @@ func TestWebSocketPieces(t *testing.T) {
 	s.onlyPrimary(1)
 }
 
+// Over TLS as well, which is where most WebSockets are.
+func TestWebSocketOverTLS(t *testing.T) {
+	cert, key := pemFiles(t)
+	ended := make(chan error, 1)
+	primary := newHandlerServer(t, socketServer(ended, nil, echoMessages))
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", func(c *Config) { c.TLS = ListenerTLS{cert, key} })
+	ctx := patient(t)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // the certificate is its own
+	t.Cleanup(transport.CloseIdleConnections)
+	conn, _, err := websocket.Dial(ctx, "wss://"+s.overTLS()+"/ws", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	for i := range 10 {
+		text := fmt.Sprint("message ", i)
+		if err := conn.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, err := conn.Read(ctx); err != nil || string(got) != text {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		t.Errorf("the server ended with %v", err)
+	}
+	s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonUpgrade: 1}})
+}
+
 // The server speaks first, pings, and pushes more than any buffer holds while the client says nothing.
 func TestWebSocketServerSpeaksFirst(t *testing.T) {
 	ended := make(chan error, 1)
-	const size, messages = 256 << 10, 32
+	const size, messages = 256 << 10, 16
 	want := sha256.Sum256(bytes.Repeat([]byte("x"), size*messages))
 	s := newStage(t, map[Role]http.HandlerFunc{
 		Primary: socketServer(ended, nil, func(ctx context.Context, conn *websocket.Conn) error {
