@@ -20,12 +20,11 @@ type answer struct {
 const (
 	idDigits   = 16
 	timeLayout = "2006-01-02T15:04:05.000000Z"
-	noiseEnd   = `","items":[` // after it all answers of one price are equal
+	noiseEnd   = `","total":` // after it all answers of one total are equal
 )
 
 // newAnswer builds what a role answers in a mode, with a body of size bytes.
 func newAnswer(size int, role, mode string) *answer {
-	price := priceOf(role, mode)
 	body := make([]byte, 0, size)
 	body = append(body, `{"id":"`...)
 	id := len(body)
@@ -33,9 +32,9 @@ func newAnswer(size int, role, mode string) *answer {
 	body = append(body, `","generated_at":"`...)
 	at := len(body)
 	body = append(body, timeLayout...)
-	body = append(body, noiseEnd...)
+	body = append(body, noiseEnd+totalOf(role, mode)+`,"items":[`...)
 	for n := 1; ; n++ {
-		item := fmt.Sprintf(`{"sku":"sku-%04d","name":"Oak table no. %d","price":%s,"stock":%d,"tags":["oak","new"]},`, n, n, price, n*7%50)
+		item := fmt.Sprintf(`{"sku":"sku-%04d","name":"Oak table no. %d","price":%d.50,"stock":%d,"tags":["oak","new"]},`, n, n, n*13, n*7%50)
 		if len(body)+len(item)+len(`{"pad":""}]}`) > size {
 			break
 		}
@@ -94,10 +93,10 @@ func (r *request) next(number int) []byte {
 	return r.bytes
 }
 
-// priceOf is what a role's noisy answers hold: the candidate has a fault. Where answers are equal, it has none.
-func priceOf(role, mode string) string {
+// totalOf is what a role's answers hold: the candidate has a fault, but where answers are to be equal.
+func totalOf(role, mode string) string {
 	if role == "candidate" && mode == noisy {
-		return "12.51"
+		return "129.51"
 	}
-	return "12.50"
+	return "129.50"
 }

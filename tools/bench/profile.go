@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -92,7 +93,8 @@ func profileName(t trial) string {
 	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" ,%", r) }), "-") + ".pprof"
 }
 
-// part is something that time goes to. A sample belongs to the first part of which a function is on its stack.
+// part is something that time goes to. A sample belongs to the first part of which a function is on its stack: the primary's
+// is net/http's client, the server's what net/http does for a client before and after the proxy.
 type part struct {
 	name      string
 	functions []string // as parts of their names
@@ -101,16 +103,16 @@ type part struct {
 // parts are what the time is told by, from the most special to the most general.
 func parts() []part {
 	return []part{
-		{"garbage collection", []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart"}},
-		{"writing to the store", []string{"shadowdiff/store.(*DB).Run", "modernc.org/sqlite", "database/sql"}},
-		{"comparing: recording", []string{"shadowdiff/store."}},
-		{"comparing: normalising", []string{"shadowdiff/normalize."}},
-		{"comparing: the rest", []string{"shadowdiff/diff.", "multicast.(*comparers)", "multicast.(*Proxy).compare"}},
-		{"shadows", []string{"multicast.(*flight).ask", "multicast.(*flight).leg", "multicast.(*shadow)", "multicast.(*lean", "fasthttp"}},
-		{"connections of net/http's client", []string{"net/http.(*persistConn)", "net/http.(*Transport).dial"}},
-		{"front: the primary's round trip", []string{"net/http.(*Transport).RoundTrip", "net/http.(*Transport).roundTrip", "multicast.(*wire", "multicast.(*roundTrip", "multicast.(*pool"}},
-		{"front: net/http's server and the proxy", []string{"net/http.(*conn).serve", "net/http.(*connReader)", "multicast."}},
-		{"pages and API", []string{"shadowdiff/web."}},
+		{"GC", []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart"}},
+		{"store", []string{"shadowdiff/store.(*DB).Run", "modernc.org/sqlite", "database/sql"}},
+		{"recording", []string{"shadowdiff/store."}},
+		{"normalising", []string{"shadowdiff/normalize."}},
+		{"comparing", []string{"shadowdiff/diff.", "multicast.(*comparers)"}},
+		{"shadows", []string{"multicast.(*flight).ask", "multicast.(*flight).leg", "multicast.(*shadow)", "multicast.(*plain)", "multicast.(*conn)"}},
+		{"pages", []string{"shadowdiff/web."}},
+		{"primary", []string{"net/http.(*persistConn)", "net/http.(*Transport)"}},
+		{"proxy", []string{"multicast."}},
+		{"server", []string{"net/http."}},
 		{"scheduling", []string{"runtime."}},
 	}
 }
@@ -124,7 +126,7 @@ func partOf(stack []string) string {
 			}
 		}
 	}
-	return "the rest"
+	return "rest"
 }
 
 // sumTraces adds up the text of `go tool pprof -traces -unit=us` by part, in microseconds, and beside it what of each is
@@ -174,55 +176,51 @@ func sumTraces(r io.Reader) (all, calls map[string]float64, err error) {
 
 // explain prints where the time went in each profile.
 func (b *bench) explain(ctx context.Context, w io.Writer) error {
-	heading := []string{"where the CPU goes, µs/request (of it system calls)"}
-	var columns []map[string]string
-	for _, t := range b.results.trials {
-		if t.proxy != ours || t.pace.fixed || !b.results.measured(t) {
-			continue
-		}
-		column, err := b.column(ctx, t)
-		if err != nil {
-			return err
-		}
-		heading, columns = append(heading, strings.TrimPrefix(t.String(), "shadowdiff, ")), append(columns, column)
-	}
-	tab := table{heading}
-	names := []string{}
+	names := []string{"all"}
 	for _, p := range parts() {
 		names = append(names, p.name)
 	}
-	for _, name := range append(names, "the rest", "all") {
-		row := []string{name}
-		for _, c := range columns {
-			row = append(row, c[name])
+	names = append(names, "rest")
+	t := table{append([]string{"CPU µs/request (of it system calls)"}, names...)}
+	for _, row := range b.results.trials {
+		if row.proxy != ours || row.pace.fixed || !b.results.measured(row) {
+			continue
 		}
-		tab = append(tab, row)
+		times, err := b.times(ctx, row)
+		if err != nil {
+			return err
+		}
+		cells := []string{row.String()}
+		for _, name := range names {
+			cells = append(cells, times[name])
+		}
+		t = append(t, cells)
 	}
-	tab.write(w)
-	fmt.Fprintf(w, "\ngo tool pprof -top -cum %s\n", filepath.Join(b.cfg.profile, "…"))
+	t.write(w)
+	fmt.Fprintf(w, "\nthe last round's profiles: go tool pprof -top -cum %s\n", filepath.Join(b.cfg.profile, "….pprof"))
 	return nil
 }
 
-// column tells where the time of one row went.
-func (b *bench) column(ctx context.Context, t trial) (map[string]string, error) {
+// times tells where the time of one row went.
+func (b *bench) times(ctx context.Context, t trial) (map[string]string, error) {
 	traces := exec.CommandContext(ctx, "go", "tool", "pprof", "-traces", "-unit=us", filepath.Join(b.cfg.profile, profileName(t)))
 	traces.Dir = b.cfg.source
 	out, err := traces.Output()
 	if err != nil {
 		return nil, fmt.Errorf("reading the profile of %s: %w", t, err)
 	}
-	all, calls, err := sumTraces(strings.NewReader(string(out)))
+	all, calls, err := sumTraces(bytes.NewReader(out))
 	if err != nil {
 		return nil, err
 	}
 	rounds := b.results.rounds[t]
 	requests := float64(max(rounds[len(rounds)-1].requests, 1))
-	column := make(map[string]string)
+	times := make(map[string]string)
 	var sum, sumCalls float64
 	for name, v := range all {
-		column[name] = fmt.Sprintf("%.1f (%.1f)", v/requests, calls[name]/requests)
+		times[name] = fmt.Sprintf("%.1f (%.1f)", v/requests, calls[name]/requests)
 		sum, sumCalls = sum+v, sumCalls+calls[name]
 	}
-	column["all"] = fmt.Sprintf("%.1f (%.1f)", sum/requests, sumCalls/requests)
-	return column, nil
+	times["all"] = fmt.Sprintf("%.1f (%.1f)", sum/requests, sumCalls/requests)
+	return times, nil
 }

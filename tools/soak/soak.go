@@ -55,14 +55,20 @@ func run(ctx context.Context, cfg config, out io.Writer) (faults []string, err e
 	if err = s.load(ctx); err == nil {
 		faults, err = s.judge(ctx)
 	}
-	select {
-	case <-s.service.Done():
-		if err != nil {
-			return []string{fmt.Sprintf("the process ended in the middle (%v): %q", s.service.Err(), s.service.Lines())}, nil
-		}
-	default:
+	if err != nil && ctx.Err() == nil && s.gone() {
+		return []string{fmt.Sprintf("the process ended in the middle (%v): %q", s.service.Err(), s.service.Lines())}, nil
 	}
 	return faults, err
+}
+
+// gone tells whether shadowdiff has ended, or does so at this moment.
+func (s *soak) gone() bool {
+	select {
+	case <-s.service.Done():
+		return true
+	case <-time.After(time.Second):
+		return false
+	}
 }
 
 func (s *soak) open(ctx context.Context, dir string) (err error) {
