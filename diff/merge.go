@@ -154,3 +154,13 @@ func stretch(first, last *time.Time, from, until time.Time) {
 		spread(first, last, until)
 	}
 }
+
+// Named lists the routes whose names were not given.
+func (t *Tally) Named() (routes []string) {
+	for name, r := range t.byRoute {
+		if !r.now.Given {
+			routes = append(routes, name)
+		}
+	}
+	return routes
+}

@@ -202,3 +202,23 @@ func TestAWatchFollowsAMerge(t *testing.T) {
 		tally.Confirm(fresh)
 	}
 }
+
+// What is listed as named are the routes whose names were never given.
+func TestGivenNamesAreToldApart(t *testing.T) {
+	tally := NewTally(nil)
+	for _, route := range []string{"GET /p/a", "GET /p/b", "GET /p/c"} {
+		c := compared(route)
+		c.Given = route == "GET /p/b"
+		same(t, "counted under", tally.Add(c), route)
+		c.Given = false
+		tally.Add(c)
+	}
+	tally.Merge("GET /p/{id}", "GET /p/a")
+	all, _ := tally.Cut()
+	for _, tally := range []*Tally{tally, NewTally(all)} {
+		named := tally.Named()
+		slices.Sort(named)
+		same(t, "named", named, []string{"GET /p/c", "GET /p/{id}"})
+		same(t, "known", [3]bool{tally.Knows("GET /p/b"), tally.Knows("GET /p/a"), tally.Knows("")}, [3]bool{true, false, false})
+	}
+}

@@ -67,16 +67,17 @@ func NewTally(from *Tallies) *Tally {
 }
 
 // Add counts one comparison. Hypotheses are numbered in the order in which they show their first discordant request:
-// which of the two shadows it was on has no part in that.
-func (t *Tally) Add(c *Comparison) {
+// which of the two shadows it was on has no part in that. It answers the route under which the comparison is counted: its
+// own, or Other.
+func (t *Tally) Add(c *Comparison) (route string) {
 	t.changed = true
-	route := t.route(c.Route)
-	r := t.routes.write(route.row)
+	counts := t.route(c.Route)
+	r := t.routes.write(counts.row)
 	r.Given = r.Given || c.Given
 	if c.Unknown != "" {
 		t.total.unknown(string(c.Unknown))
 		r.unknown(string(c.Unknown))
-		return
+		return r.Route
 	}
 	t.total.compared(c)
 	t.number(&r.Order, r.compared(c))
@@ -85,16 +86,20 @@ func (t *Tally) Add(c *Comparison) {
 	beyond := FieldComparison{Field: Other}
 	for i := range c.Fields {
 		fc := &c.Fields[i]
-		if f := t.field(route, r.Route, fc.Field); f != nil {
+		if f := t.field(counts, r.Route, fc.Field); f != nil {
 			t.addField(f, fc, c.Time)
 		} else {
 			beyond.fold(fc)
 		}
 	}
 	if beyond.Candidate > 0 || beyond.Control > 0 {
-		t.addField(t.newField(route, r.Route, Other), &beyond, c.Time)
+		t.addField(t.newField(counts, r.Route, Other), &beyond, c.Time)
 	}
+	return r.Route
 }
+
+// Knows tells whether a route has counts of its own.
+func (t *Tally) Knows(route string) bool { return t.byRoute[route] != nil }
 
 // Confirm marks what Judge has confirmed; what is confirmed already stays as it was, and what is not known is ignored.
 func (t *Tally) Confirm(list []Confirmed) {

@@ -237,7 +237,7 @@ func (b *branch) list(folds *[]Fold, path string) {
 	b.each(func(next *branch) { next.list(folds, path+"/"+next.segment) })
 }
 
-// Version grows whenever a place folds: while it stays, Current answers the same.
+// Version grows whenever a place folds: while it stays, Current and Renamed answer the same.
 func (n *Names) Version() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -270,24 +270,41 @@ func (n *Names) Restore(folds []Fold) {
 	}
 }
 
-// Learn takes in a name that Route made earlier, perhaps in another process, with the requests it had. What has been
+// Learn takes in names that Route made earlier, perhaps in another process, with the requests each had. What has been
 // learnt from requests is learnt from names as well, so that a restart does not begin anew.
-func (n *Names) Learn(name string, requests int64) {
-	method, path, _ := strings.Cut(name, " ")
-	if !strings.HasPrefix(path, "/") {
-		return
-	}
+func (n *Names) Learn(requests map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at := n.follow([]byte(path), true)
-	if at == nil {
-		return
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		method, path, _ := strings.Cut(name, " ")
+		if !strings.HasPrefix(path, "/") {
+			continue
+		}
+		at := n.follow([]byte(path), true)
+		if at == nil {
+			continue
+		}
+		if r := n.route(at, n.method(method, true)); r != nil {
+			r.requests += max(requests[name], 1)
+			at.raise(r.requests)
+		}
 	}
-	if r := n.route(at, n.method(method, true)); r != nil {
-		r.requests += max(requests, 1)
-		at.raise(r.requests)
-		n.relieve(at)
+	for wide := n.root.firstWide(); wide != nil; wide = n.root.firstWide() { // once all are known, to see what stands out
+		n.fold(wide, wide.standing())
 	}
+}
+
+// firstWide is a place that is to fold, at or below b, and none above it; nil when there is none.
+func (b *branch) firstWide() (wide *branch) {
+	if b.wide() {
+		return b
+	}
+	b.each(func(next *branch) {
+		if wide == nil {
+			wide = next.firstWide()
+		}
+	})
+	return wide
 }
 
 // Current is what a name that Route made earlier has become by folding: most often itself.
@@ -295,6 +312,20 @@ func (n *Names) Current(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.current(name)
+}
+
+// Renamed are those of names that Route made earlier which have become others, with these; and the version for which that
+// holds.
+func (n *Names) Renamed(names []string) (now map[string]string, version uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now = map[string]string{}
+	for _, name := range names {
+		if current := n.current(name); current != name {
+			now[name] = current
+		}
+	}
+	return now, n.version
 }
 
 func (n *Names) current(name string) string {

@@ -367,11 +367,11 @@ func TestNamesAreRestored(t *testing.T) {
 	if fmt.Sprint(folds) != fmt.Sprint(again) {
 		t.Errorf("restored %v as %v", folds, again)
 	}
-	first.root.each(func(b *branch) {
-		for _, name := range routesBelow(b) {
-			second.Learn(name, 2)
-		}
-	})
+	known := map[string]int64{}
+	for _, name := range routesBelow(&first.root) {
+		known[name] = 2
+	}
+	second.Learn(known)
 	if got, want := second.Counts(), first.Counts(); got != want {
 		t.Errorf("restored %+v as %+v", want, got)
 	}
@@ -385,6 +385,21 @@ func TestNamesAreRestored(t *testing.T) {
 	}
 	if got := nameOf(&second, "/static/nu"); got != "GET /static/{id}" {
 		t.Errorf("after many more it is named %s", got)
+	}
+}
+
+// Of names that are learnt all at once those that stand out are kept, wherever they come in the list.
+func TestNamesAreLearntTogether(t *testing.T) {
+	var names Names
+	known := map[string]int64{"GET /p/zebra": 50, "GET /p/aardvark": 50, "POST /p/": 3, OtherRoute: 7, "GET *": 1}
+	for i := range 100 {
+		known["GET /p/m-"+spelled(i)] = 1
+	}
+	names.Learn(known)
+	got := routesBelow(&names.root)
+	slices.Sort(got)
+	if want := []string{"GET /p/aardvark", "GET /p/zebra", "GET /p/{id}", "POST /p/"}; !slices.Equal(got, want) {
+		t.Errorf("learnt %q, want %q", got, want)
 	}
 }
 

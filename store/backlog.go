@@ -4,11 +4,13 @@ import (
 	"time"
 
 	"shadowdiff/diff"
+	"shadowdiff/normalize"
 )
 
 // backlog is what the disk has not got yet of one run: always whole totals, so that writing it twice, or after a commit
 // whose outcome is not known, changes nothing.
 type backlog struct {
+	moved     map[string]string // routes that were merged, by their former names
 	total     *diff.RouteTally
 	routes    map[string]*diff.RouteTally
 	fields    map[fieldKey]*diff.FieldTally
@@ -53,7 +55,7 @@ func (b *backlog) add(all, changed *diff.Tallies) {
 // take their time and the counts are to be fresh.
 func (l *ledger) gather(db *DB, packUntil time.Time) (news bool) {
 	l.pack(db, packUntil)
-	cut := l.cut()
+	cut := l.cut(db.deps.Names)
 	if cut {
 		l.judge()
 	}
@@ -65,10 +67,11 @@ func (l *ledger) gather(db *DB, packUntil time.Time) (news bool) {
 }
 
 // cut takes the counts as they stand; false when none has changed.
-func (l *ledger) cut() bool {
+func (l *ledger) cut(names *normalize.Names) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.fresh {
+	settled := l.settle(names)
+	if !l.fresh && !settled {
 		return false
 	}
 	l.used = time.Now()
@@ -173,12 +176,12 @@ func (l *ledger) landed(db *DB, now time.Time) {
 		k := in.kept
 		k.id, k.flying, k.packed = in.id, false, nil
 		l.shelf.byID[k.id] = k
-		l.shelf.routes[k.route].changed = true
+		l.shelf.touch(k)
 		db.budget.give(k.held)
 	}
 	for _, k := range l.backlog.doomed {
 		delete(l.shelf.byID, k.id)
-		l.shelf.routes[k.route].changed = true
+		l.shelf.touch(k)
 	}
 	l.backlog = backlog{}
 	l.series.close(now)

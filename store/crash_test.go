@@ -14,12 +14,22 @@ import (
 	"time"
 )
 
-// crashEnv names the database that this test binary, run again, shall record into until it is killed.
-const crashEnv = "SHADOWDIFF_STORE_CRASH"
+// These name the database that this test binary, run again, shall record into until it is killed: in one route, or in
+// many that become one again and again.
+const (
+	crashEnv     = "SHADOWDIFF_STORE_CRASH"
+	crashFoldEnv = "SHADOWDIFF_STORE_CRASH_FOLD"
+)
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(crashEnv); path != "" {
 		if err := recordUntilKilled(path); err != nil {
+			fmt.Println("failed", err)
+			os.Exit(1)
+		}
+	}
+	if path := os.Getenv(crashFoldEnv); path != "" {
+		if err := foldUntilKilled(path); err != nil {
 			fmt.Println("failed", err)
 			os.Exit(1)
 		}

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"shadowdiff/normalize"
 )
 
 // Health is what the writer last met.
@@ -15,6 +17,7 @@ type Health struct {
 	SamplesLost int64         // samples not kept because the writer was behind, or they could not be redacted
 	Stray       int64         // comparisons of a run that is over, which were not counted
 	SizeBytes   int64         // of the database with its log
+	Names       normalize.NamesCounts
 }
 
 // health is Health as the writer keeps it.
@@ -33,6 +36,7 @@ func (db *DB) Health() Health {
 	db.health.mu.Unlock()
 	h.SamplesLost += db.budget.lost.Load()
 	h.SizeBytes = db.file.size()
+	h.Names = db.deps.Names.Counts()
 	return h
 }
 

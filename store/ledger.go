@@ -1,12 +1,12 @@
 package store
 
 import (
-	"strings"
 	"sync"
 	"time"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 )
 
 // ledger is what the memory holds of one run: all of its counts, whatever the disk does.
@@ -16,10 +16,10 @@ type ledger struct {
 
 	mu     sync.Mutex // guards what follows
 	tally  *diff.Tally
-	routes map[string]string // those with a name of their own, as the tally has them, to one copy of the name
 	series series
 	shelf  shelf
 	picked []*kept   // copied and not yet on the disk
+	named  uint64    // version of the names that all routes have
 	fresh  bool      // something was recorded since the last cut
 	used   time.Time // when that was, to the next cut
 
@@ -32,15 +32,11 @@ type ledger struct {
 	ids      map[string]map[string][]int64 // route, field
 }
 
-// maxRoutes is how many routes have a series and samples of their own; the tally draws the same line.
-const maxRoutes = 1000
-
 // newLedger continues a run from what the disk had of it; nil tallies begin at nothing.
 func newLedger(run Run, print Fingerprint, from *diff.Tallies, cfg Config, judge diff.Config) *ledger {
-	l := &ledger{
+	return &ledger{
 		run: run, print: print,
 		tally:  diff.NewTally(from),
-		routes: map[string]string{},
 		series: series{minutes: map[int64]*minute{}},
 		shelf:  newShelf(cfg.SamplesPerField),
 		fresh:  true,
@@ -48,12 +44,6 @@ func newLedger(run Run, print Fingerprint, from *diff.Tallies, cfg Config, judge
 		watch:  diff.NewWatch(judge),
 		ids:    map[string]map[string][]int64{},
 	}
-	if from != nil {
-		for _, r := range from.Routes {
-			l.routes[r.Route] = r.Route
-		}
-	}
-	return l
 }
 
 // Record counts one comparison in its run and keeps the exchange as a sample if it tells something new. It touches
@@ -65,7 +55,7 @@ func (db *DB) Record(run int64, c *diff.Comparison) {
 		db.health.stray()
 		return
 	}
-	if k := l.count(c, &db.budget); k != nil {
+	if k := l.count(c, db.deps.Names, &db.budget); k != nil {
 		k.copied = copyExchange(c)
 		l.mu.Lock()
 		l.picked = append(l.picked, k)
@@ -74,12 +64,12 @@ func (db *DB) Record(run int64, c *diff.Comparison) {
 }
 
 // count adds the comparison, and answers with a place on the shelf if it is to be kept.
-func (l *ledger) count(c *diff.Comparison, b *budget) *kept {
+func (l *ledger) count(c *diff.Comparison, names *normalize.Names, b *budget) *kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fresh = true
-	l.tally.Add(c)
-	route := l.routeName(c.Route)
+	c = l.rename(c, names)
+	route := l.tally.Add(c)
 	l.series.add(route, c)
 	if !l.shelf.wanted(route, c) {
 		return nil
@@ -91,20 +81,6 @@ func (l *ledger) count(c *diff.Comparison, b *budget) *kept {
 	k := &kept{route: route, held: held}
 	l.shelf.put(k, c.Time)
 	return k
-}
-
-// routeName is the route itself, or diff.Other for those over the cap.
-func (l *ledger) routeName(route string) string {
-	name, known := l.routes[route]
-	switch {
-	case known:
-	case len(l.routes) >= maxRoutes:
-		name = diff.Other
-	default:
-		name = strings.Clone(route) // it may be a part of the whole request
-		l.routes[name] = name
-	}
-	return name
 }
 
 // ledgers finds a run's ledger without a lock: it is replaced whole, by StartRun and when one is retired.

@@ -36,6 +36,9 @@ func pageSize(limit int) int {
 // Samples lists stored exchanges, newest first, without bodies; next is empty on the last page. Pages that follow one
 // another miss nothing and repeat nothing, whatever is added meanwhile.
 func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next string, err error) {
+	if f.Route, err = db.routeOf(ctx, f); err != nil {
+		return nil, "", fmt.Errorf("list samples: %w", err)
+	}
 	query, args, err := db.sampleQuery(f)
 	if err != nil {
 		return nil, "", err

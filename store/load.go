@@ -45,13 +45,13 @@ func (l *loader) each(query string, one func(scan func(...any) error) error) err
 func (l *loader) routes() error {
 	return l.each(`SELECT route, compared, failed, candidate_only, control_only, both_sides, ordinal, raw, noise,
 		candidate_up, control_up, no_control, slower, faster, latency_ordinal, candidate_sketch, secondary_sketch,
-		first_seen, last_seen FROM route_tally WHERE run = ? ORDER BY route`, func(scan func(...any) error) error {
+		first_seen, last_seen, given FROM route_tally WHERE run = ? ORDER BY route`, func(scan func(...any) error) error {
 		r := &diff.RouteTally{}
 		var candidate, secondary []byte
 		var first, last int64
 		err := scan(&r.Route, &r.Compared, &r.Failed, &r.Results.CandidateOnly, &r.Results.ControlOnly, &r.Results.Both,
 			&r.Order, &r.Raw, &r.Noise, &r.CandidateUp, &r.ControlUp, &r.NoControl, &r.Latency.Slower, &r.Latency.Faster,
-			&r.Latency.Order, &candidate, &secondary, &first, &last)
+			&r.Latency.Order, &candidate, &secondary, &first, &last, &r.Given)
 		if err != nil {
 			return err
 		}

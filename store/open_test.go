@@ -26,7 +26,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"written by a newer version", func(t *testing.T, path string) {
 			fill(t, path)
 			execOn(t, path, `PRAGMA user_version = 99`)
-		}, "written by a newer shadowdiff (schema 99; this one knows 1)"},
+		}, "written by a newer shadowdiff (schema 99; this one knows 2)"},
 		{"pages overwritten", func(t *testing.T, path string) {
 			fill(t, path)
 			damage(t, path)
@@ -112,7 +112,7 @@ func TestMigrationsAreWholeOrNotAtAll(t *testing.T) {
 	execOn(t, cfg.Path, `PRAGMA journal_mode = WAL`) // an empty database, schema 0
 	db := openStore(t, cfg, Deps{})
 	var version int
-	if err := db.file.read.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil || version != 1 {
+	if err := db.file.read.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil || version != 2 {
 		t.Fatalf("schema %d, %v", version, err)
 	}
 	closeStore(t, db)

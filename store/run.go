@@ -83,6 +83,7 @@ func (db *DB) lastRun(ctx context.Context, fp Fingerprint) (*ledger, error) {
 	if err := db.loadShelf(ctx, l); err != nil {
 		return nil, fmt.Errorf("read run %d: samples: %w", run.ID, err)
 	}
+	learn(db.deps.Names, tallies)
 	return l, nil
 }
 

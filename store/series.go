@@ -264,6 +264,10 @@ func (db *DB) readMinute(ctx context.Context, run, begin int64) ([]seriesRow, er
 // Compared is what the route compared less what failed. Points exist for minutes in which something ended. Limit,
 // Cursor and Result are not used.
 func (db *DB) Series(ctx context.Context, f Filter) ([]Point, error) {
+	route, err := db.routeOf(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("read series: %w", err)
+	}
 	since, until := int64(0), int64(1<<62)
 	if !f.Since.IsZero() {
 		since = f.Since.Unix()
@@ -273,7 +277,7 @@ func (db *DB) Series(ctx context.Context, f Filter) ([]Point, error) {
 	}
 	query := `SELECT begin, span, compared, unknown, failed, raw, noise, candidate_only, control_only, both_sides
 		FROM series WHERE run = ? AND route = ? AND field = '' AND begin + span > ? AND begin < ? ORDER BY begin, span DESC`
-	args := []any{db.runOf(f), f.Route, since, until}
+	args := []any{db.runOf(f), route, since, until}
 	if f.Field != "" {
 		query = `SELECT r.begin, r.span, r.compared - r.failed, 0, 0, coalesce(f.raw, 0), coalesce(f.noise, 0),
 			coalesce(f.candidate_only, 0), coalesce(f.control_only, 0), coalesce(f.both_sides, 0)

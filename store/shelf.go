@@ -111,10 +111,11 @@ type keptPlace struct {
 	score int32
 }
 
-// freedPlace is a place that an exchange no longer has, while it has others.
+// freedPlace is a place that an exchange no longer has, while it has others; or has for another reason, its slot.
 type freedPlace struct {
 	*kept
 	place
+	slot slot
 }
 
 // want is a place that the offered exchange would take.
@@ -273,7 +274,7 @@ func (s *shelf) leave(k *kept, at place) {
 	case stored && len(k.places) == 0:
 		s.doomed = append(s.doomed, k)
 	case stored:
-		s.freed = append(s.freed, freedPlace{k, at})
+		s.freed = append(s.freed, freedPlace{k, at, slotNone})
 	}
 }
 
@@ -288,8 +289,16 @@ func (s *shelf) forget(k *kept) {
 		}
 	}
 	k.places = nil
-	route.changed = true
+	s.touch(k)
 	delete(s.byID, k.id)
+}
+
+// touch notes that what is kept of an exchange's route has changed. There is no such route any more when the exchange had
+// no place left when it was merged.
+func (s *shelf) touch(k *kept) {
+	if r := s.routes[k.route]; r != nil {
+		r.changed = true
+	}
 }
 
 // ids answers, for each field of a route, which samples to look at first. One that is offered first is there to stay:

@@ -23,6 +23,7 @@ import (
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 )
 
 // DB is the open store. All methods are safe for concurrent use.
@@ -42,6 +43,7 @@ type DB struct {
 	flushing sync.Mutex // held by the one who writes, judges and publishes
 	closed   bool       // under flushing, as what follows
 	grown    bool       // samples were added since the last sweep
+	folds    folds      // of the routes' names, as they are on the disk
 	over     bool       // samples are being removed because the file is too large
 }
 
@@ -50,6 +52,10 @@ type Deps struct {
 	Log      *slog.Logger            // nil: nothing is logged
 	Judge    diff.Config             // of the verdict
 	Counters func() multicast.Counts // for the run's own record; may be nil
+
+	// Names are those that make the routes' names: what they have learnt is kept here and given back to them when the store
+	// is opened. nil: no name that is recorded was learnt.
+	Names *normalize.Names
 
 	// MaxDecoded bounds a sample's body once its content codings are undone, in bytes: over it the body is withheld. Give
 	// what the comparison decodes, so that what was compared can be looked at. Less than 8 MiB is 8 MiB.
@@ -76,9 +82,16 @@ func Open(cfg Config, deps Deps) (*DB, error) {
 		packer.close()
 		return nil, err
 	}
+	if deps.Names == nil {
+		deps.Names = new(normalize.Names)
+	}
 	db := &DB{cfg: cfg, deps: deps, file: file, packer: packer}
 	db.ledgers.byID = map[int64]*ledger{}
 	if db.stmts, err = prepare(ctx, file.write); err != nil {
+		db.release()
+		return nil, fmt.Errorf("open database: %w", explain(file.path, err))
+	}
+	if err := db.loadFolds(ctx); err != nil {
 		db.release()
 		return nil, fmt.Errorf("open database: %w", explain(file.path, err))
 	}

@@ -63,12 +63,7 @@ func (db *DB) fold(ctx context.Context, now time.Time) (more bool, err error) {
 				noise, candidate_only, control_only, both_sides)
 			SELECT run, route, field, 3600, ?1, sum(compared), sum(unknown), sum(failed), sum(raw), sum(noise),
 				sum(candidate_only), sum(control_only), sum(both_sides)
-			FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600 GROUP BY run, route, field
-			ON CONFLICT (run, route, field, span, begin) DO UPDATE SET
-				compared = compared + excluded.compared, unknown = unknown + excluded.unknown,
-				failed = failed + excluded.failed, raw = raw + excluded.raw, noise = noise + excluded.noise,
-				candidate_only = candidate_only + excluded.candidate_only,
-				control_only = control_only + excluded.control_only, both_sides = both_sides + excluded.both_sides`, hour)
+			FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600 GROUP BY run, route, field`+addSeries, hour)
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600`, hour)
 		}

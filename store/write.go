@@ -25,20 +25,20 @@ func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
 		{&s.run, `UPDATE run SET counters = ? WHERE id = ?`},
 		{&s.route, upsert("route_tally", 2, "run", "route", "compared", "failed", "candidate_only", "control_only",
 			"both_sides", "ordinal", "raw", "noise", "candidate_up", "control_up", "no_control", "slower", "faster",
-			"latency_ordinal", "candidate_sketch", "secondary_sketch", "first_seen", "last_seen")},
+			"latency_ordinal", "candidate_sketch", "secondary_sketch", "first_seen", "last_seen", "given")},
 		{&s.unknown, upsert("unknown_tally", 3, "run", "route", "reason", "count")},
 		{&s.field, upsert("field_tally", 3, "run", "route", "field", "raw", "noise", "trait_greater", "trait_less",
 			"first_seen", "last_seen")},
 		{&s.test, upsert("test_tally", 4, "run", "route", "field", "test", "candidate_only", "control_only", "both_sides",
 			"ordinal")},
 		{&s.confirmation, `INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)` + earliest},
 		{&s.series, upsert("series", 5, "run", "route", "field", "span", "begin", "compared", "unknown", "failed", "raw",
 			"noise", "candidate_only", "control_only", "both_sides")},
 		{&s.insertSample, `INSERT INTO sample (run, exchange, time, route, result, redactions, head, bodies)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.insertPlace, `INSERT INTO sample_field (sample, field, level, slot, score) VALUES (?, ?, ?, ?, ?)`},
-		{&s.freePlace, `UPDATE sample_field SET slot = 0 WHERE sample = ? AND field = ?`},
+		{&s.freePlace, `UPDATE sample_field SET slot = ? WHERE sample = ? AND field = ?`},
 		{&s.dropSample, `DELETE FROM sample WHERE id = ?`},
 		{&s.dropPlaces, `DELETE FROM sample_field WHERE sample = ?`},
 	} {
@@ -50,6 +50,11 @@ func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
 	}
 	return s, nil
 }
+
+// earliest has the earlier one of two confirmations stand: two there are only where routes were merged.
+const earliest = ` ON CONFLICT (run, route, field, test) DO UPDATE
+	SET ordinal = excluded.ordinal, time = excluded.time, requests = excluded.requests, alpha = excluded.alpha
+	WHERE (excluded.time, excluded.requests) < (confirmation.time, confirmation.requests)`
 
 // upsert inserts a row, or replaces the one with the same first keys columns.
 func upsert(table string, keys int, columns ...string) string {
@@ -91,6 +96,7 @@ func (w *writer) backlog(l *ledger) error {
 		what string
 		do   func() error
 	}{
+		{"merged routes", func() error { return w.moves(b) }},
 		{"counters", func() error { return w.counters(l) }},
 		{"routes", func() error { return w.routes(b) }},
 		{"fields", func() error { return w.fields(b) }},
@@ -141,7 +147,7 @@ func (w *writer) route(r *diff.RouteTally) error {
 	}
 	err = w.exec(w.db.stmts.route, w.run, r.Route, r.Compared, r.Failed, r.Results.CandidateOnly, r.Results.ControlOnly,
 		r.Results.Both, r.Order, r.Raw, r.Noise, r.CandidateUp, r.ControlUp, r.NoControl, r.Latency.Slower, r.Latency.Faster,
-		r.Latency.Order, blob(candidate), blob(secondary), micros(r.First), micros(r.Last))
+		r.Latency.Order, blob(candidate), blob(secondary), micros(r.First), micros(r.Last), one(r.Given))
 	if err != nil {
 		return err
 	}
@@ -210,7 +216,7 @@ func (w *writer) samples(b *backlog) error {
 		}
 	}
 	for _, f := range b.freed {
-		if err := w.exec(w.db.stmts.freePlace, f.kept.id, f.field); err != nil {
+		if err := w.exec(w.db.stmts.freePlace, f.slot, f.kept.id, f.field); err != nil {
 			return err
 		}
 	}

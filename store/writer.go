@@ -93,11 +93,15 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 			news = true
 		}
 	}
-	if !news && err == nil {
+	learnt := db.learnt()
+	if !news && learnt.version == db.folds.version && err == nil {
 		return nil
 	}
 	if err == nil {
-		err = db.writeAll(ctx, all)
+		err = db.writeAll(ctx, all, learnt)
+	}
+	if err == nil {
+		db.keepFolds(learnt)
 	}
 	for _, l := range all {
 		db.grown = db.grown || len(l.backlog.inserts) > 0
@@ -127,6 +131,11 @@ func (db *DB) loadMinutes(ctx context.Context, l *ledger) error {
 		if err != nil {
 			return fmt.Errorf("read series: %w", err)
 		}
+		for i := range rows { // they may stand under names that are to be merged
+			if now, moved := l.backlog.moved[rows[i].route]; moved {
+				rows[i].route = now
+			}
+		}
 		l.mu.Lock()
 		l.series.load(begin, rows)
 		l.mu.Unlock()
@@ -134,9 +143,12 @@ func (db *DB) loadMinutes(ctx context.Context, l *ledger) error {
 	return nil
 }
 
-// writeAll writes all backlogs in one transaction.
-func (db *DB) writeAll(ctx context.Context, all []*ledger) error {
+// writeAll writes all backlogs, and what was learnt of names, in one transaction.
+func (db *DB) writeAll(ctx context.Context, all []*ledger, learnt folds) error {
 	return db.transact(ctx, func(tx *sql.Tx) error {
+		if err := db.writeFolds(ctx, tx, learnt); err != nil {
+			return fmt.Errorf("write folds: %w", err)
+		}
 		for _, l := range all {
 			if l.backlog.empty() {
 				continue
