@@ -43,8 +43,10 @@ func outcome(recalled bool, progress *progress, err error, head bool) (Outcome, 
 		return OutcomeTimeout, "body not whole in time"
 	case errors.Is(err, errUnsendable):
 		return OutcomeProtocol, errUnsendable.Error()
-	case !progress.connection.Load():
+	case !progress.connection.Load() || strings.Contains(err.Error(), "client conn could not be established"):
 		return OutcomeDial, dialDetail(err)
+	case strings.Contains(err.Error(), "remote error: tls"): // with TLS 1.3 this comes after the client is done
+		return OutcomeDial, "TLS refused by the shadow"
 	case !broken(err):
 		return OutcomeProtocol, protocolDetail(err)
 	case progress.reused.Load() && !progress.firstByte.Load():
