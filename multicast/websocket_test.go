@@ -90,7 +90,7 @@ func TestWebSocketMessages(t *testing.T) {
 			if got := conn.Subprotocol(); got != "chat.v2" {
 				t.Errorf("the subprotocol is %q", got)
 			}
-			const messages = 120
+			const messages = 60
 			sent := make(chan error, 1)
 			go func() {
 				for i := range messages {
