@@ -81,7 +81,7 @@ func (s *service) open(cfg config) (err error) {
 		return fmt.Errorf("setting up the proxy: %w", err)
 	}
 	s.db, err = store.Open(cfg.Store, store.Deps{
-		Log: s.log, Judge: cfg.Verdict, Counters: s.proxy.Counts, MaxDecoded: cfg.maxDecoded(),
+		Log: s.log, Judge: cfg.Verdict, Counters: s.proxy.Counts, MaxDecoded: cfg.maxDecoded(), Names: s.names,
 	})
 	if err != nil {
 		return err
