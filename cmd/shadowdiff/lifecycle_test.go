@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"shadowdiff/multicast"
 )
@@ -50,6 +51,7 @@ func TestTheFirstRequestHasItsShadows(t *testing.T) {
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- svc.Run(ctx) }()
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", res, err)
@@ -77,16 +79,14 @@ func TestAStreamUnderWayEndsWhole(t *testing.T) {
 		if r.Header.Get("X-Shadow-Request") != "" || r.URL.Path == "/idle" {
 			return
 		}
-		for text := range more {
-			_, _ = io.WriteString(w, text)
-			_ = http.NewResponseController(w).Flush()
-		}
+		passOn(w, r, more)
 	})
 	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 60s}\n")
 	s := serveProcess(t, "-config", file)
 	dial := func(request string) (net.Conn, *bufio.Reader) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.clients, "http://"))
 		if err == nil {
+			_ = conn.SetDeadline(time.Now().Add(60 * time.Second))
 			_, err = io.WriteString(conn, request)
 		}
 		if err != nil {
@@ -100,7 +100,7 @@ func TestAStreamUnderWayEndsWhole(t *testing.T) {
 		t.Fatalf("%v, %v", res, err)
 	}
 	_, streaming := dial("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
-	more <- "one "
+	give(t, more, "one ")
 	res, err := http.ReadResponse(streaming, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestAStreamUnderWayEndsWhole(t *testing.T) {
 	if _, err := idle.ReadByte(); err != io.EOF {
 		t.Errorf("the idle connection: %v", err)
 	}
-	more <- "two " // to either
+	give(t, more, "two ") // to either
 	close(more)
 	body, err := io.ReadAll(res.Body)
 	if err != nil {

@@ -292,6 +292,32 @@ func (p *peer) seen() *http.Request {
 	return p.last
 }
 
+// passOn sends what comes over the channel, each text at once, until it is closed or the client has gone.
+func passOn(w http.ResponseWriter, r *http.Request, more <-chan string) {
+	for {
+		select {
+		case text, ok := <-more:
+			if !ok {
+				return
+			}
+			_, _ = io.WriteString(w, text)
+			_ = http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// give sends a text to a handler that passes it on.
+func give(t *testing.T, more chan<- string, text string) {
+	t.Helper()
+	select {
+	case more <- text:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("nobody takes %q", text)
+	}
+}
+
 // addresses begins a configuration file.
 func addresses(primary, secondary, candidate *peer) string {
 	return fmt.Sprintf("primary: %s\nsecondary: %s\ncandidate: %s\n", primary.URL, secondary.URL, candidate.URL)

@@ -292,10 +292,7 @@ func TestReloadWhileShadowsHangAndThePrimaryStreams(t *testing.T) {
 		if r.URL.Path != "/stream" {
 			return
 		}
-		for text := range more {
-			_, _ = io.WriteString(w, text)
-			_ = http.NewResponseController(w).Flush()
-		}
+		passOn(w, r, more)
 	})
 	other := newPeer(t, "other", nil)
 	hang := func(_ http.ResponseWriter, r *http.Request) {
@@ -312,16 +309,16 @@ func TestReloadWhileShadowsHangAndThePrimaryStreams(t *testing.T) {
 	if _, err := io.WriteString(c.conn, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	more <- "one "
+	give(t, more, "one ")
 	l.eventually("the shadows are asked", func() bool { return secondary.asked.Load() == 1 && candidate.asked.Load() == 1 })
 	run := l.svc.judging.Load().run.ID
 	l.reload(strings.NewReplacer(primary.URL, other.URL, candidate.URL, next.URL).Replace(begin) + "shadow: {timeout: 1ms}\n")
-	more <- "two "
+	give(t, more, "two ")
 	if got := l.connect().get("/"); got != "200 other" {
 		t.Errorf("a new client got %q", got)
 	}
 	l.reload(begin + "shadow: {timeout: 60s, concurrency: 2}\n")
-	more <- "three"
+	give(t, more, "three")
 	close(more)
 	res, err := http.ReadResponse(c.r, nil)
 	if err != nil {
