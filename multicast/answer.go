@@ -108,15 +108,17 @@ func (v *visit) trailers(res *http.Response, announced []string) {
 		return
 	}
 	h := v.client.Header()
-	removeFraming(res.Trailer)
 	for _, name := range announced {
 		delete(h, name) // a header of the same name is no trailer
 	}
 	for name, values := range res.Trailer {
-		if !slices.Contains(announced, name) {
-			name = http.TrailerPrefix + name
+		switch {
+		case frames(name):
+		case slices.Contains(announced, name):
+			h[name] = values
+		default:
+			h[http.TrailerPrefix+name] = values
 		}
-		h[name] = values
 	}
 }
 

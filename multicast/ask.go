@@ -62,7 +62,10 @@ func (v *visit) disconnected(error) {
 // and says so every few seconds stays below; one that says nothing else does not.
 const maxPrimaryInformational = 1000
 
-var errPrimaryInformational = errors.New("too many informational answers")
+var (
+	errPrimaryInformational = errors.New("too many informational answers")
+	errStatus               = errors.New("status below 100")
+)
 
 // inform passes an informational answer on to the client, without the hop-by-hop headers that net/http leaves in it
 // (golang.org/issue/81319). HTTP/1.0 knows none.

@@ -59,6 +59,9 @@ func (v *visit) serve() {
 		v.failed(err)
 	case res.StatusCode == http.StatusSwitchingProtocols:
 		v.switchProtocols(res)
+	case res.StatusCode < 100: // which net/http reads, but does not write
+		_ = res.Body.Close()
+		v.failed(errStatus)
 	default:
 		v.answer(res)
 	}

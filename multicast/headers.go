@@ -32,13 +32,31 @@ func (s *setup) header(in *http.Request) http.Header {
 		out["content-length"] = []string{"0"}
 	}
 	s.forward(in, out)
-	switch agent := out["User-Agent"]; { // net/http writes its own where there is none, and none where it is empty
-	case agent == nil:
+	if agent := out["User-Agent"]; len(agent) != 1 || agent[0] == "" { // else net/http writes its own, or one of several
 		out["User-Agent"] = []string{""}
-	case agent[0] == "":
-		out["user-agent"] = agent
+		if agent != nil {
+			out["user-agent"] = agent
+		}
 	}
 	return out
+}
+
+// removeHopByHop removes what concerns one connection only (RFC 9110, section 7.6.1). What frames a message stays, whatever
+// Connection lists.
+func removeHopByHop(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name != "Content-Length" {
+				delete(h, name)
+			}
+		}
+	}
+	for _, name := range [...]string{
+		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade",
+	} {
+		delete(h, name)
+	}
 }
 
 // hopByHop reports whether a header concerns one connection only, or misleads those who take it for their environment.
@@ -69,12 +87,8 @@ func names(lines []string, element string) bool {
 	return false
 }
 
-// removeFraming removes from a trailer what frames or routes a message: it is never one.
-func removeFraming(trailer http.Header) {
-	removeHopByHop(trailer)
-	delete(trailer, "Content-Length")
-	delete(trailer, "Host")
-}
+// frames reports whether a header frames or routes a message: it is never a trailer.
+func frames(name string) bool { return hopByHop(name) || name == "Content-Length" || name == "Host" }
 
 // forward sets what tells the upstreams who asked. From a trusted peer the incoming headers are kept and added to; from
 // anyone else they are replaced, for all three upstreams alike.

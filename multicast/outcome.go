@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"strings"
 	"syscall"
 )
@@ -111,19 +110,4 @@ func protocolDetail(err error) string {
 		}
 	}
 	return "not HTTP"
-}
-
-// removeHopByHop removes what concerns one connection only (RFC 9110, section 7.6.1).
-func removeHopByHop(h http.Header) {
-	for _, line := range h["Connection"] {
-		for name := range strings.SplitSeq(line, ",") {
-			h.Del(strings.TrimSpace(name))
-		}
-	}
-	for _, name := range [...]string{
-		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade",
-	} {
-		delete(h, name)
-	}
 }

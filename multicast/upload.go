@@ -3,7 +3,6 @@ package multicast
 import (
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -46,7 +45,7 @@ func newUpload(v *visit) *upload {
 	if in.ContentLength < 0 || in.Trailer != nil {
 		u.trailer = make(http.Header)
 		for name := range in.Trailer { // as announced
-			if token(name) { // net/http sends nothing at all where another is among them
+			if token(name) && !frames(name) { // net/http sends nothing at all where another is among them
 				u.trailer[name] = nil
 			}
 		}
@@ -132,8 +131,11 @@ func uploadFault(err error) int32 {
 // endTrailer takes the trailers, also those that were not announced; net/http writes them after the body.
 func (u *upload) endTrailer() {
 	if u.trailer != nil {
-		maps.Copy(u.trailer, u.visit.in.Trailer)
-		removeFraming(u.trailer)
+		for name, values := range u.visit.in.Trailer {
+			if token(name) && !frames(name) {
+				u.trailer[name] = values
+			}
+		}
 	}
 }
 
