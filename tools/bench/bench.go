@@ -213,7 +213,7 @@ func (b *bench) connections(t trial) (map[string]int64, error) {
 func (b *bench) describe(w io.Writer) {
 	resolution, _ := rig.CPUResolution()
 	fmt.Fprintf(w, "%s; %s\n", machine(), strings.Join(versions(), "; "))
-	fmt.Fprintf(w, "%d connections, %d-byte bodies, %d rounds of %v (%v at %.0f requests/s), %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
+	fmt.Fprintf(w, "%d connections, %d-byte bodies, rounds: %d, of %v a row (%v at %.0f requests/s), %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
 		b.cfg.conns, b.cfg.size, b.cfg.rounds, b.cfg.time, b.cfg.fixedTime, b.cfg.rate, b.cfg.warm, b.cfg.delay,
 		b.cfg.concurrency, b.cfg.queue, b.cfg.memory)
 	fmt.Fprintf(w, "medians of the rounds, in brackets the least and the greatest; CPU is the proxy's, user and system, by a clock of %v\n\n", resolution)
