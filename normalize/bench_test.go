@@ -78,6 +78,17 @@ func BenchmarkRoute(b *testing.B) {
 	}
 }
 
+// A name that was learnt to be one of many.
+func BenchmarkRouteFolded(b *testing.B) {
+	var names Names
+	targets := numbered("/shops/berlin/products/%s-shoes/reviews?page=2", 500)
+	ask(&names, targets...)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		names.Route("GET", targets[i%len(targets)], 200)
+	}
+}
+
 func BenchmarkShape(b *testing.B) {
 	for b.Loop() {
 		ShapeOfText("a text of some words, as titles are")

@@ -313,7 +313,7 @@ func TestNamesAreBounded(t *testing.T) {
 		names.Given(word())
 	}
 	c := names.Counts()
-	if c.Routes > maxRoutes || c.Given > maxGiven || c.Branches > maxBranches+maxSegments || len(distinct) > 4*maxRoutes {
+	if c.Routes > maxRoutes || c.Given > maxGiven || c.Routes+c.Given > maxNames || c.Branches > maxBranches+maxSegments || len(distinct) > 4*maxRoutes {
 		t.Errorf("%d names were given, %+v", len(distinct), c)
 	}
 	if c.Other == 0 {

@@ -31,8 +31,9 @@ type Names struct {
 const OtherRoute = "(other)"
 
 const (
-	maxRoutes   = 800   // names made here; a run keeps counts of 1,000 routes, so that some room is left for given names
-	maxGiven    = 500   // names given by the configuration or by a header
+	maxNames    = 950   // of either kind together: a run keeps counts of 1,000 routes, a few of them soon to be merged
+	maxRoutes   = 800   // made here
+	maxGiven    = 500   // given by the configuration or by a header
 	maxBranches = 8_192 // segments in the tree: some 3 MB
 	maxMethods  = 16    // beside the standard ones
 )
@@ -151,7 +152,7 @@ func (n *Names) unknown(at *branch, segment []byte, last bool) *branch {
 
 // grow makes what follows at a branch, nil when there is no room.
 func (n *Names) grow(at *branch, segment string) *branch {
-	if n.branches >= maxBranches || n.routes >= maxRoutes {
+	if n.branches >= maxBranches || n.full() {
 		return nil
 	}
 	n.branches++
@@ -160,6 +161,9 @@ func (n *Names) grow(at *branch, segment string) *branch {
 	return next
 }
 
+// full tells whether there are as many names as there may be.
+func (n *Names) full() bool { return n.routes >= maxRoutes || n.routes+len(n.given) >= maxNames }
+
 // route finds or makes the name of the requests with one method that end at a branch, nil when there is no room.
 func (n *Names) route(at *branch, method string) *routeName {
 	for _, r := range at.routes {
@@ -167,7 +171,7 @@ func (n *Names) route(at *branch, method string) *routeName {
 			return r
 		}
 	}
-	if n.routes >= maxRoutes {
+	if n.full() {
 		return nil
 	}
 	n.routes++
@@ -205,7 +209,7 @@ func (n *Names) Given(name string) string {
 	if n.given[name] {
 		return name
 	}
-	if len(n.given) >= maxGiven {
+	if len(n.given) >= maxGiven || n.routes+len(n.given) >= maxNames {
 		n.other++
 		return OtherRoute
 	}

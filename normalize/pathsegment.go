@@ -103,13 +103,21 @@ func isAlphanumeric(s string) bool {
 func appendPrintable(out []byte, segment string) []byte {
 	const hex = "0123456789ABCDEF"
 	for i := range len(segment) {
-		if c := segment[i]; c <= ' ' || c >= 0x7F || strings.IndexByte("%{}/?#*\"<>\\", c) >= 0 {
-			out = append(out, '%', hex[c>>4], hex[c&0xF])
-		} else {
+		if c := segment[i]; isPlain(c) {
 			out = append(out, c)
+		} else {
+			out = append(out, '%', hex[c>>4], hex[c&0xF])
 		}
 	}
 	return out
+}
+
+func isPlain(c byte) bool {
+	switch c {
+	case '%', '{', '}', '/', '?', '#', '*', '"', '<', '>', '\\':
+		return false
+	}
+	return ' ' < c && c < 0x7F
 }
 
 // isID tells whether a segment looks like the id of one thing.
@@ -122,7 +130,24 @@ func isID(s string) bool {
 			return true
 		}
 	}
-	return isUUID(s) || isHex(s, 8) || isULID(s) || isRandom(s) || isEmail(s) || isDigest(s) || isAddress(s) || isBase64(s)
+	if isHex(s, 8) {
+		return true
+	}
+	if len(s) < 16 && !isMarked(s) { // as most are: too short for any of these
+		return false
+	}
+	return isUUID(s) || isULID(s) || isRandom(s) || isEmail(s) || isDigest(s) || isAddress(s) || isBase64(s)
+}
+
+// isMarked tells whether a segment has a character that an e-mail address, a digest or an IP address must have.
+func isMarked(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case '@', ':', '.':
+			return true
+		}
+	}
+	return false
 }
 
 // isNumberList tells whether a segment is whole numbers with commas between them.

@@ -19,6 +19,7 @@ func learn(names *normalize.Names, all *diff.Tallies) {
 	requests := map[string]int64{}
 	for _, r := range all.Routes {
 		if r.Given {
+			names.Given(r.Route)
 			continue
 		}
 		requests[r.Route] = r.Compared
