@@ -78,7 +78,7 @@ type readings struct {
 	db       *store.DB
 	instance func() Instance
 
-	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run, reloaded, loaded *prometheus.Desc
+	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run, reloaded, loaded, circuit *prometheus.Desc
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -101,6 +101,7 @@ func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance)
 		excess:    describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound"),
 		confirmed: describe("confirmed_differences", "Confirmed differences of the run."),
 		run:       describe("run_info", "1; the label names the present run.", "run"),
+		circuit:   describe("circuit_open", "1 while a shadow that has failed again and again is not asked, or tried by one request, else 0.", "role"),
 		reloaded:  describe("config_last_reload_successful", "1 while the configuration last read is in force, 0 when it was not taken."),
 		loaded:    describe("config_last_reload_success_timestamp_seconds", "When the configuration in force was read."),
 	}
@@ -110,7 +111,7 @@ func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance)
 func (c *readings) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.skipped, c.dropped, c.shadow, c.compared, c.unknown, c.inFlight, c.queue, c.captured,
-		c.verdict, c.excess, c.confirmed, c.run, c.reloaded, c.loaded,
+		c.verdict, c.excess, c.confirmed, c.run, c.reloaded, c.loaded, c.circuit,
 	} {
 		ch <- d
 	}
@@ -173,6 +174,13 @@ func (c *readings) collectCounts(counts multicast.Counts, total measure[int64], 
 	}
 	for role, n := range counts.InFlight {
 		gauge(c.inFlight, float64(n), role)
+	}
+	for role, circuit := range counts.Circuit {
+		open := 1.0
+		if circuit.State == circuitClosed {
+			open = 0
+		}
+		gauge(c.circuit, open, role)
 	}
 	gauge(c.queue, float64(counts.Queue))
 	gauge(c.captured, float64(counts.CapturedBytes))

@@ -20,6 +20,7 @@ type overviewPage struct {
 	Findings  findingsView
 	Routes    []routeRow
 	Lost      lostView
+	State     stateView
 	NotJudged []notJudgedView
 	Steps     []step // until the first comparison has arrived
 
@@ -39,11 +40,12 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := overviewOf(snap, s.deps.Proxy.Counts())
-	page.Series = series
+	counts, now := s.deps.Proxy.Counts(), s.deps.Instance()
+	page := overviewOf(snap, counts)
+	page.Series, page.State = series, stateOf(now, counts)
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
 	if snap.Verdict.Compared == 0 {
-		page.Steps = stepsOf(s.deps.Instance().Targets, page.Switch, page.Lost, s.deps.Proxy.Counts())
+		page.Steps = stepsOf(now.Targets, page.Switch, page.Lost, counts)
 	}
 	return s.render(w, r, http.StatusOK, "overview", page)
 }

@@ -151,6 +151,7 @@ func (s *Server) notices(now Instance) []string {
 		notes = append(notes, "There is no secondary, so nothing tells noise from the candidate's doing: "+
 			"all noise counts against the candidate, and the verdict is never “equivalent”.")
 	}
+	notes = append(notes, paused(s.deps.Proxy.Counts())...)
 	for _, warning := range now.Warnings {
 		notes = append(notes, sentenceOf(warning))
 	}

@@ -140,8 +140,11 @@ func (r *rig) ask(times int, path string) {
 	for range times {
 		<-r.delivered
 	}
-	if err := r.db.Flush(context.Background()); err != nil {
-		r.t.Fatal(err)
+	for was := uint64(0); was != r.db.Snapshot().Version; { // one flush packs no more samples than it has time for
+		was = r.db.Snapshot().Version
+		if err := r.db.Flush(context.Background()); err != nil {
+			r.t.Fatal(err)
+		}
 	}
 }
 

@@ -1,0 +1,83 @@
+package web
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"shadowdiff/multicast"
+)
+
+// stateView says how this instance fares: each shadow, and the configuration.
+type stateView []stateRow
+
+// stateRow is one line of it. The moment stands at the end of the text, where there is one.
+type stateRow struct {
+	Name string
+	Word string // what it comes to
+	Bad  bool
+	Text string
+	At   time.Time // zero: none
+}
+
+func stateOf(now Instance, counts multicast.Counts) stateView {
+	var rows stateView
+	for _, role := range []struct {
+		multicast.Role
+		address string
+	}{{multicast.Candidate, now.Targets.Candidate}, {multicast.Secondary, now.Targets.Secondary}} {
+		if circuit, asked := counts.Circuit[role.String()]; asked {
+			rows = append(rows, shadowRow(role.String(), role.address, circuit))
+		}
+	}
+	return append(rows, configurationRow(now))
+}
+
+func shadowRow(role, address string, c multicast.Circuit) stateRow {
+	row := stateRow{Name: role, Word: "asked", Text: address + "."}
+	switch {
+	case c.Until != nil:
+		row.Word, row.Bad, row.At = "paused", true, *c.Until
+		row.Text = fmt.Sprintf("%s has failed %s running. No shadow is asked until one request tries it at", address, things(int64(c.Failures), "time"))
+	case c.State != circuitClosed:
+		row.Word, row.Bad = "tried", true
+		row.Text = fmt.Sprintf("%s has failed %s running. One request is trying it.", address, things(int64(c.Failures), "time"))
+	case c.Failures > 0:
+		row.Text = fmt.Sprintf("%s has failed %s running.", address, things(int64(c.Failures), "time"))
+	}
+	return row
+}
+
+// circuitClosed is the state of a circuit whose shadow is asked.
+const circuitClosed = "closed"
+
+func configurationRow(now Instance) stateRow {
+	row := stateRow{Name: "configuration", Word: "in force", At: now.Loaded}
+	file := filepath.Base(now.File)
+	switch last := now.Reload; {
+	case now.File == "":
+		row.Text = "Without a file: the defaults and the flags, since"
+	case last == nil:
+		row.Text = file + ", read at"
+	case !last.Good:
+		row.Word, row.Bad, row.At = "not taken", true, last.Time
+		row.Text = fmt.Sprintf("%s has %s; what was read before stays in force. Tried at", file, things(int64(len(last.Faults)), "fault"))
+	case len(last.Changed) == 0:
+		row.Text = file + ", read again without a change at"
+	default:
+		row.Text = fmt.Sprintf("%s; changed: %s. Read again at", file, strings.Join(last.Changed, ", "))
+	}
+	return row
+}
+
+// paused are the shadows that are left alone, in words; without them nothing is compared.
+func paused(counts multicast.Counts) (notes []string) {
+	for _, role := range []multicast.Role{multicast.Candidate, multicast.Secondary} {
+		if c := counts.Circuit[role.String()]; c.Until != nil {
+			notes = append(notes, fmt.Sprintf("The %s has failed %s running and is left alone until %s. Nothing is compared meanwhile: requests are dropped as “circuit”.",
+				role, things(int64(c.Failures), "time"), clock(*c.Until)))
+		}
+	}
+	return notes
+}
