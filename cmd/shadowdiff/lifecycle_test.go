@@ -74,11 +74,12 @@ func TestTheFirstRequestHasItsShadows(t *testing.T) {
 // connection is closed then.
 func TestAStreamUnderWayEndsWhole(t *testing.T) {
 	t.Parallel()
-	more := make(chan string)
+	more, asked := make(chan string), make(chan string, 10)
 	primary := newPeer(t, "primary", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Shadow-Request") != "" || r.URL.Path == "/idle" {
 			return
 		}
+		asked <- r.URL.Path
 		passOn(w, r, more)
 	})
 	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 60s}\n")
@@ -106,7 +107,13 @@ func TestAStreamUnderWayEndsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, late := dial("GET /late HTTP/1.1\r\nHost: a\r\n\r\n") // asked, and not answered yet
-	s.eventually("the primary is asked", func() bool { return primary.seen().URL.Path == "/late" })
+	for path := ""; path != "/late"; {
+		select {
+		case path = <-asked:
+		case <-time.After(30 * time.Second):
+			t.Fatal("the primary is not asked")
+		}
+	}
 
 	s.signal(syscall.SIGTERM)
 	s.eventually("the end of readiness", func() bool {
@@ -269,5 +276,49 @@ func TestTheRateIsChangedUnderTraffic(t *testing.T) {
 	l.eventually("all is shown", func() bool { return l.svc.db.Snapshot().Tallies.Total.Compared == c.Compared })
 	if route("/never") != 0 || route("/always") == 0 {
 		t.Errorf("never: %d, always: %d", route("/never"), route("/always"))
+	}
+}
+
+// TestATunnelIsClosedAtTheEnd: at SIGTERM both of its sides see the end, and the process does not wait for it.
+func TestATunnelIsClosedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	primary := newPeer(t, "primary", func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, err = io.Copy(conn, buffered) // says what it hears
+		ended <- err
+	})
+	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 60s}\n")
+	s := serveProcess(t, "-config", file)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.clients, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(50 * time.Second)) // sooner than the drain ends
+	if _, err := io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello"); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	if res, err := http.ReadResponse(r, nil); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v, %v", res, err)
+	}
+	echo := make([]byte, 5)
+	if _, err := io.ReadFull(r, echo); err != nil || string(echo) != "hello" {
+		t.Fatalf("the echo is %q, %v", echo, err)
+	}
+	s.signal(syscall.SIGTERM)
+	if rest, err := io.ReadAll(r); len(rest) > 0 || os.IsTimeout(err) {
+		t.Errorf("the client heard %q, %v", rest, err)
+	}
+	<-ended
+	if code := s.wait(); code != exitOK {
+		t.Errorf("exit code %d", code)
 	}
 }
