@@ -109,7 +109,7 @@ func (c *conn) receive(method string) (*http.Response, error) {
 			return nil, errHead
 		case err != nil:
 			return nil, err
-		case res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols:
+		case res.StatusCode/100 != 1 || res.StatusCode == http.StatusSwitchingProtocols:
 			return res, nil
 		}
 	}

@@ -123,7 +123,7 @@ func plainHost(host string) bool {
 func (q *question) frame(f *flight) (chunked bool) {
 	length, method := len(f.ex.Request.Body), f.ex.Request.Method
 	switch {
-	case f.length < 0 && (length > 0 || !seldomWithBody(method)):
+	case f.length < 0:
 		q.head = append(q.head, "Transfer-Encoding: chunked\r\n"...)
 		q.announce(f.ex.Request.Trailer)
 		return true
@@ -131,15 +131,6 @@ func (q *question) frame(f *flight) (chunked bool) {
 		q.head = append(q.head, "Content-Length: "...)
 		q.head = strconv.AppendInt(q.head, int64(length), 10)
 		q.head = append(q.head, "\r\n"...)
-	}
-	return false
-}
-
-// seldomWithBody are the methods for which net/http frames an empty body as none.
-func seldomWithBody(method string) bool {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions, "PROPFIND", "SEARCH":
-		return true
 	}
 	return false
 }

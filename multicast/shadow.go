@@ -118,7 +118,7 @@ func (f *flight) attachBody(req *http.Request) {
 	body := f.ex.Request.Body
 	switch {
 	case f.length < 0:
-		req.ContentLength = -1
+		req.ContentLength, req.TransferEncoding = -1, []string{"chunked"} // also where net/http would look for a first byte
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.Trailer = f.ex.Request.Trailer.Clone()
 	case len(body) > 0:
