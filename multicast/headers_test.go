@@ -29,7 +29,7 @@ func echoRaw(t *testing.T, heads chan<- string) string {
 func TestRequestTargetKeepsItsBytes(t *testing.T) {
 	for _, target := range []string{
 		"/", "/a?", "/a%2Fb%2fc%20d%7Ee", "/a|b\"c{d}\xc3\xa9^", "/q?x=1;y=2&z=%zz&&b", "//a//b/", "/a/../b/./c", "/a//b",
-		"/a;p=1?b?c", "/a%00b", "/%", "*",
+		"/a;p=1?b?c", "/a%00b", "/%", "/a%zzb", "*",
 	} {
 		heads := make(chan string, 3)
 		backend := echoRaw(t, heads)
@@ -41,7 +41,7 @@ func TestRequestTargetKeepsItsBytes(t *testing.T) {
 		w := s.dial()
 		w.send(method + " " + target + " HTTP/1.1\r\nHost: Shop.Example:8080\r\n\r\n")
 		res, _ := w.response(method)
-		if target == "/%" {
+		if target == "/%" || target == "/a%zzb" {
 			if res.StatusCode != 400 { // net/http refuses what it cannot parse; it never reaches the proxy
 				t.Errorf("%q: %s", target, res.Status)
 			}
@@ -54,6 +54,55 @@ func TestRequestTargetKeepsItsBytes(t *testing.T) {
 			if head := <-heads; !strings.HasPrefix(head, method+" "+target+" HTTP/1.1\r\nHost: Shop.Example:8080\r\n") {
 				t.Errorf("%q: an upstream got %q", target, head)
 			}
+		}
+	}
+}
+
+// Only of a path that begins with two slashes are the bytes encoded that no URL may hold; the rest is left as it is.
+func TestTargetsThatChange(t *testing.T) {
+	for target, want := range map[string]string{
+		"//a%2Fb\"c|d?e=\"": "//a%2Fb%22c%7Cd?e=\"", "http://shop.example/a%2Fb\"c?\"": "/a%2Fb\"c?\"", "http://shop.example": "/",
+		"http://shop.example?a/b": "/?a/b", "http://shop.example//a": "//a",
+	} {
+		heads := make(chan string, 3)
+		backend := echoRaw(t, heads)
+		s := newRawStage(t, backend, backend, backend, nil)
+		w := s.dial()
+		w.send("GET " + target + " HTTP/1.1\r\nHost: shop.example\r\n\r\n")
+		if res, body := w.response("GET"); res.StatusCode != 200 || body != "ok" {
+			t.Errorf("%q: got %s %q", target, res.Status, body)
+		}
+		s.exchange()
+		for range 3 {
+			if head := <-heads; !strings.HasPrefix(head, "GET "+want+" HTTP/1.1\r\nHost: shop.example\r\n") {
+				t.Errorf("%q: an upstream got %q", target, head)
+			}
+		}
+	}
+}
+
+// What a client says of its connection hides neither who asked nor the mark, and frames nothing. What it does not say, or says
+// oddly, stays so.
+func TestRequestHeadsOnTheWire(t *testing.T) {
+	who := "X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n"
+	for sent, want := range map[string]string{
+		"Connection: X-Forwarded-For, X-Forwarded-Proto, X-Shadow-Request, X-Hop\r\nX-Shadow-Request: 1\r\nX-Hop: 1\r\n": who + "X-Shadow-Request: 1\r\n",
+		"Connection: Content-Length, Host\r\n": who,
+		"Content-Length: 0\r\n":                who + "content-length: 0\r\n",
+		"User-Agent:\r\n":                      who + "user-agent: \r\n",
+		"User-Agent: a\r\nUser-Agent: b\r\n":   who + "user-agent: a\r\nuser-agent: b\r\n",
+		"User-Agent: a\r\nTe: gzip\r\n":        "User-Agent: a\r\n" + who,
+		"Te: gzip\r\nTe: x,  Trailers\r\n":     "Te: trailers\r\n" + who,
+		"Upgrade: websocket\r\n":               who, // not asked of this connection
+		"Accept:\r\n":                          "Accept: \r\n" + who,
+	} {
+		heads := make(chan string, 1)
+		s := newRawStage(t, echoRaw(t, heads), "", "", nil)
+		w := s.dial()
+		w.send("GET /a HTTP/1.1\r\nHost: a\r\n" + sent + "\r\n")
+		w.response("GET")
+		if head := <-heads; head != "GET /a HTTP/1.1\r\nHost: a\r\n"+want+"\r\n" {
+			t.Errorf("%q: the primary got %q", sent, head)
 		}
 	}
 }
@@ -216,6 +265,14 @@ func TestAnswerIsWhatThePrimarySent(t *testing.T) {
 		"gzip": {
 			"GET", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\nEtag: \"z\"\r\n\r\n\x1f\x8b\x00\x01",
 			"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\nEtag: \"z\"\r\n\r\n\x1f\x8b\x00\x01",
+		},
+		"framing stays": {
+			"GET", "HTTP/1.1 200 OK\r\nConnection: content-length, X-Hop\r\nX-Hop: 1\r\nContent-Length: 2\r\n\r\nok",
+			"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+		},
+		"short and chunked": {
+			"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T, X-U\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\nX-V: 2\r\n\r\n",
+			"HTTP/1.1 200 OK\r\nTrailer: X-T, X-U\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\nX-V: 2\r\n\r\n",
 		},
 		"informational": {
 			"GET", "HTTP/1.1 103 Early Hints\r\nLink: </b>\r\nLink: </a>\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\n\r\n<p",

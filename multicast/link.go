@@ -54,8 +54,13 @@ func (l *link) take(v *visit, kept bool) {
 	}
 }
 
-// stream has the client's answer flushed whenever the transport is about to wait for more of it.
-func (l *link) stream(v *visit) { l.streaming.Store(v) }
+// stream has the client's answer flushed whenever the transport is about to wait for more of it. A link that the transport
+// has taken back already, since there is no body, is left alone.
+func (l *link) stream(v *visit) {
+	if l.holder.Load() == v {
+		l.streaming.Store(v)
+	}
+}
 
 // release takes the link from a visit, if that still has it.
 func (l *link) release(v *visit) {

@@ -32,6 +32,8 @@ type upload struct {
 	size    int64 // of what was read; guarded by reading
 }
 
+var errUnwanted = errors.New("the primary ended while the client was sending")
+
 // How an upload ends.
 const (
 	uploadWhole  = 1 + iota
@@ -97,7 +99,9 @@ func (u *upload) Read(p []byte) (int, error) {
 	case err == io.EOF:
 		u.endTrailer()
 		u.state.Store(uploadWhole)
-	case err != nil && !u.stopped.Load():
+	case err != nil && u.stopped.Load():
+		err = errUnwanted
+	case err != nil:
 		u.state.Store(uploadFault(err))
 	case u.size == u.visit.in.ContentLength:
 		u.state.Store(uploadWhole)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A primary that answers before it has the body: the client learns it at once, and the connection ends.
@@ -191,25 +192,165 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
-// A primary that goes away in the middle of an upload is the primary's failure. The client learns it when it has sent the rest:
-// until then net/http's transport waits for its reading goroutine.
+// A primary that goes away in the middle of an upload is the primary's failure. The client learns it at once, though it has
+// not sent the rest.
 func TestPrimaryGoesMidUpload(t *testing.T) {
-	gone := make(chan struct{})
+	for _, length := range []string{"Content-Length: 12\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
+		primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+			if _, ok := readHead(r); ok {
+				_, _ = io.ReadFull(r, make([]byte, 3))
+			}
+		})
+		s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+		w := s.dial()
+		w.send("POST /u HTTP/1.1\r\nHost: a\r\n" + length)
+		if res, body := w.response("POST"); res.StatusCode != 502 || body != "bad gateway\n" || !res.Close {
+			t.Errorf("got %s %q", res.Status, body)
+		}
+		_ = w.Close()
+		s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonPrimaryFailed: 1}})
+	}
+}
+
+// A primary that refuses an upload and closes, while the upload goes on, is heard (golang.org/issue/11745).
+func TestRefusedWhileSending(t *testing.T) {
 	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
 		if _, ok := readHead(r); ok {
-			_, _ = io.ReadFull(r, make([]byte, 3))
-			_ = conn.Close()
-			close(gone)
+			_, _ = io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
 		}
 	})
 	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
-	w := s.dial()
-	w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\nabc")
-	<-gone
-	w.send("defghijkl")
-	if res, body := w.response("POST"); res.StatusCode != 502 || body != "bad gateway\n" {
-		t.Errorf("got %s %q", res.Status, body)
+	for range 20 {
+		w := s.dial()
+		w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n")
+		go func() { _, _ = io.WriteString(w.Conn, strings.Repeat("x", 200000)) }()
+		if res, body := w.response("POST"); res.StatusCode != 413 || body != "no" {
+			t.Fatalf("got %s %q", res.Status, body)
+		}
+		_ = w.Close()
 	}
-	_ = w.Close()
-	s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonPrimaryFailed: 1}})
+}
+
+// A body of known length reaches the primary as it drips, and no shadow hears of it before it is whole.
+func TestSlowUpload(t *testing.T) {
+	got := make(chan byte)
+	whole := make(chan struct{})
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, ok := readHead(r); !ok {
+			return
+		}
+		for range 10 {
+			c, _ := r.ReadByte()
+			got <- c
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	})
+	early := make(chan string, 2)
+	shadow := newHandlerServer(t, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-whole:
+		default:
+			early <- r.RequestURI
+		}
+		_, _ = io.Copy(w, r.Body)
+	})
+	s := newRawStage(t, primary, shadow, shadow, posts)
+	w := s.dial()
+	w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
+	for _, c := range []byte("0123456789") {
+		if c == '9' {
+			close(whole)
+		}
+		w.send(string(c))
+		if arrived := <-got; arrived != c {
+			t.Errorf("the primary got %q for %q", arrived, c)
+		}
+	}
+	if _, body := w.response("POST"); body != "ok" {
+		t.Errorf("got %q", body)
+	}
+	ex := s.exchange()
+	if res := ex.Response(Candidate); string(res.Body) != "0123456789" || res.Outcome != OutcomeOK || len(early) > 0 {
+		t.Errorf("the candidate got %q, %d too early", res.Body, len(early))
+	}
+}
+
+// A primary that answers without a 100, and breaks off, leaves nothing hanging: the client is cut off at once.
+func TestExpectAnsweredAndBrokenOff(t *testing.T) {
+	for _, closing := range []string{"Connection: close\r\n", ""} {
+		const answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n"
+		primary := script(t, answer+closing+"\r\nabcd", true)
+		s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+		w := s.dial()
+		begin := time.Now()
+		w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+		if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 200 ") || w.rest() != "abcd" {
+			t.Errorf("got %q", head)
+		}
+		if took := time.Since(begin); took > patience/2 {
+			t.Errorf("it took %s", took)
+		}
+		s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonRequestIncomplete: 1}})
+	}
+}
+
+// A refused client that has sent nothing is not waited for: the connection ends with the answer.
+func TestExpectRefusedEnds(t *testing.T) {
+	primary := script(t, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno", false)
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+	w := s.dial()
+	w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+	if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 401 ") || !strings.Contains(head, "Connection: close\r\n") || w.rest() != "no" {
+		t.Errorf("got %q", head)
+	}
+}
+
+// HTTP/1.0 knows no 100: the body comes anyway, and nothing is said of it to anyone.
+func TestExpectFromHTTP10(t *testing.T) {
+	heads := make(chan string, 1)
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		head, ok := readHead(r)
+		if !ok {
+			return
+		}
+		heads <- head
+		_, _ = io.ReadFull(r, make([]byte, 5))
+		_, _ = io.WriteString(conn, "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	})
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	w := s.dial()
+	w.send("POST /u HTTP/1.0\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello")
+	if head := w.head(); !strings.HasPrefix(head, "HTTP/1.0 200 ") || w.rest() != "ok" {
+		t.Errorf("got %q", head)
+	}
+	if head := <-heads; strings.Contains(head, "Expect") {
+		t.Errorf("the primary got %q", head)
+	}
+}
+
+// What follows a request of doubtful framing is never taken for a request of its own.
+func TestSmuggledRequestIsNone(t *testing.T) {
+	for name, request := range map[string]string{
+		"length and chunked": "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"bare LF in a chunk": "Transfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n",
+		"chunk extension":    "Transfer-Encoding: chunked\r\n\r\n3;a=\nabc\r\n0\r\n\r\n",
+		"two lengths":        "Content-Length: 0\r\nContent-Length: 5\r\n\r\n",
+		"gzip":               "Transfer-Encoding: gzip, chunked\r\n\r\n",
+		"folded":             "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+	} {
+		s := newStage(t, nil, posts)
+		w := s.dial()
+		w.send("POST /u HTTP/1.1\r\nHost: a\r\n" + request + "GET /smuggled HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		answers := strings.Count(w.rest(), "HTTP/1.1 ")
+		asked := s.upstream[Primary].requests()
+		legal := name == "length and chunked" || name == "folded" // what follows is a request by all rules
+		if !legal && (answers != 1 || len(asked) > 1) || legal && len(asked) != 2 {
+			t.Errorf("%s: %d answers, the primary got %d", name, answers, len(asked))
+		}
+		for _, got := range asked {
+			if got.target == "/smuggled" && !legal || got.header["Transfer-Encoding"] != nil || got.length >= 0 && len(got.encoding) > 0 {
+				t.Errorf("%s: the primary got %+v", name, got)
+			}
+		}
+	}
 }
