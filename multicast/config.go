@@ -98,6 +98,7 @@ type RouteConfig struct {
 	Timeout         *time.Duration `yaml:"timeout"` // of both shadows, also where a role has its own
 	MaxRequestBody  *Size          `yaml:"max_request_body"`
 	MaxResponseBody *Size          `yaml:"max_response_body"`
+	Streams         bool           `yaml:"streams"` // also event streams, gRPC and the like, which may have no end
 }
 
 // DefaultConfig is the configuration of which only the addresses are missing.

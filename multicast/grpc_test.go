@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v4"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -486,13 +485,9 @@ func TestGRPCShadowed(t *testing.T) {
 		address[role] = shop.witness(t, asked[role])
 	}
 	s := newRawStage(t, address[Primary], address[Secondary], address[Candidate], func(c *Config) {
-		c.Routes = make([]RouteConfig, 2)
-		for i, text := range []string{
-			"{match: POST " + priceMethod + ", shadow: true, streams: true}", "{match: POST /shop.Catalogue/*, shadow: true}",
-		} {
-			if err := yaml.Load([]byte(text), &c.Routes[i], yaml.WithKnownFields()); err != nil {
-				t.Fatal(err)
-			}
+		shadow := true
+		c.Routes = []RouteConfig{
+			{Match: "POST " + priceMethod, Shadow: &shadow, Streams: true}, {Match: "POST /shop.Catalogue/*", Shadow: &shadow},
 		}
 	})
 	conn := s.grpc()

@@ -16,6 +16,7 @@ type route struct {
 	methods []string
 	sample  *Share // nil: the default rate
 	sampler *sampler
+	streams bool // answers that may have no end are compared too
 	limits
 }
 
@@ -62,6 +63,7 @@ func (s *setup) compileRoute(cfg *RouteConfig) *route {
 	rt.pattern, _ = parsePattern(cfg.Match)
 	rt.name = cmp.Or(cfg.Name, cfg.Match)
 	rt.sample, rt.sampler = cfg.Sample, newSampler()
+	rt.streams = cfg.Streams
 	if cfg.Methods != nil {
 		rt.methods = cfg.Methods
 	}

@@ -128,13 +128,13 @@ func (f *flight) unfit(res *http.Response) Reason {
 		return ReasonRequestIncomplete
 	case f.request.over:
 		return ReasonBodyTooLarge
-	case endless(res.Header.Get("Content-Type")):
+	case !f.route.streams && endless(res.Header.Get("Content-Type")):
 		return ReasonStream
 	}
 	return ""
 }
 
-// endless reports whether answers of this type have no end to wait for.
+// endless reports whether answers of this type may have no end to wait for.
 func endless(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
