@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -10,7 +11,11 @@ import (
 
 // ask sends the primary the client's request, and brings the head of its answer.
 func (v *visit) ask() (*http.Response, error) {
-	res, err := v.setup.upstream.RoundTrip(v.request())
+	out, transport := v.request(), v.setup.upstream
+	if out.Header["Upgrade"] != nil {
+		transport = v.setup.switching
+	}
+	res, err := transport.RoundTrip(out)
 	v.mu.Lock()
 	v.answering = true
 	v.mu.Unlock()
@@ -24,7 +29,7 @@ func (v *visit) request() *http.Request {
 	if in.Body != nil && in.Body != http.NoBody && in.ContentLength != 0 {
 		v.upload = newUpload(v)
 	}
-	out := in.WithContext(httptrace.WithClientTrace(in.Context(), &v.trace))
+	out := in.WithContext(httptrace.WithClientTrace(v.presence(), &v.trace))
 	out.URL = v.setup.primary.url(rawPath(in), in.URL)
 	out.Header = v.setup.header(in)
 	if out.Host == "" { // which HTTP/1.0 allows; said here, so that the shadows get the same
@@ -41,6 +46,21 @@ func (v *visit) request() *http.Request {
 		v.flight.sent(out)
 	}
 	return out
+}
+
+// presence ends when the client goes. The request's own context also ends when its upload is stopped, though the answer
+// may be on its way.
+func (v *visit) presence() context.Context {
+	if v.upload == nil {
+		return v.in.Context()
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(v.in.Context()))
+	context.AfterFunc(v.in.Context(), func() {
+		if !v.upload.cutShort() {
+			cancel()
+		}
+	})
+	return ctx
 }
 
 // connected notes the connection that the primary is asked over.
@@ -84,9 +104,12 @@ func (v *visit) inform(code int, header textproto.MIMEHeader) error {
 	}
 	removeHopByHop(http.Header(header))
 	h := v.client.Header()
+	preset := maps.Clone(h)
+	clear(h)
 	maps.Copy(h, http.Header(header))
 	v.client.WriteHeader(code)
 	clear(h)
+	maps.Copy(h, preset)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 // for more, or that it is gone.
 type link struct {
 	net.Conn
+	buffers *buffers
 
 	streaming atomic.Pointer[visit] // whose body is passed on
 	holder    atomic.Pointer[visit] // whose request was sent last
@@ -23,12 +25,13 @@ type link struct {
 
 // linked makes links of the connections that dial makes.
 func linked(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	buffers := newBuffers()
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		l := &link{Conn: conn}
+		l := &link{Conn: conn, buffers: buffers}
 		l.turn.L = &l.mu
 		return l, nil
 	}
@@ -98,6 +101,13 @@ func (l *link) Write(p []byte) (int, error) {
 		l.mu.Unlock()
 	}
 	return n, err
+}
+
+// ReadFrom is how net/http writes an upload; left alone it would make a buffer for each.
+func (l *link) ReadFrom(r io.Reader) (int64, error) {
+	buf := l.buffers.Get()
+	defer l.buffers.Put(buf)
+	return io.CopyBuffer(struct{ io.Writer }{l}, r, buf)
 }
 
 // Close also wakes an upload that waits for its client: nobody is there to take it.

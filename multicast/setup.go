@@ -18,6 +18,7 @@ type setup struct {
 	certificate *tls.Certificate // shown to clients; nil: they are served without TLS
 	primary     target
 	upstream    *http.Transport // to the primary
+	switching   *http.Transport // to the primary, for what may become a tunnel
 	trusted     []netip.Prefix
 	sampleBy    sampleKey
 	routes      []*route
@@ -70,10 +71,18 @@ func (s *setup) goOn(before *setup) {
 func (s *setup) connect(before *setup) (err error) {
 	same := before != nil && before.cfg.Primary == s.cfg.Primary && before.cfg.Upstream == s.cfg.Upstream
 	if same && s.cfg.Upstream.TLS == (TLSConfig{}) { // the files may have changed
-		s.upstream = before.upstream
+		s.upstream, s.switching = before.upstream, before.switching
 		return nil
 	}
-	s.upstream, err = primaryTransport(s.cfg.Upstream, s.primary)
+	if s.upstream, err = primaryTransport(s.cfg.Upstream, s.primary); err != nil {
+		return err
+	}
+	s.switching = s.upstream
+	if s.primary.scheme == "https" { // where HTTP/2 may be agreed on, which knows no upgrade
+		plain := s.primary
+		plain.http1 = true
+		s.switching, err = primaryTransport(s.cfg.Upstream, plain)
+	}
 	return err
 }
 
@@ -123,6 +132,7 @@ func (s *setup) longest() time.Duration {
 func (s *setup) close(next *setup) {
 	if next == nil || next.upstream != s.upstream {
 		s.upstream.CloseIdleConnections()
+		s.switching.CloseIdleConnections()
 	}
 	for _, role := range s.roles {
 		if next == nil || next.shadows[role] != s.shadows[role] {

@@ -14,6 +14,7 @@ type target struct {
 	host   string // with the port, if it was given
 	base   string // without the last slash
 	h2c    bool   // HTTP/2 without TLS and without asking first
+	http1  bool   // HTTP/1 only, whatever else could be agreed on
 }
 
 // parseTarget reads a role's address. The scheme h2c stands for HTTP/2 with prior knowledge over plain TCP.

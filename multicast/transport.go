@@ -42,7 +42,7 @@ func (t target) protocols() *http.Protocols {
 		return p
 	}
 	p.SetHTTP1(true)
-	p.SetHTTP2(true)
+	p.SetHTTP2(!t.http1)
 	return p
 }
 

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"maps"
+	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,32 +78,32 @@ type tunnel struct {
 	sent    io.Reader // by the client; some of it may have come before the tunnel was there
 	primary io.ReadWriteCloser
 	buffers *buffers
+	idle    time.Duration
+	watch   *time.Timer  // nil without a limit
 	moved   atomic.Int64 // when bytes last did; Unix time in ns
 }
 
 // run returns when the tunnel is closed. Idle 0 sets no limit.
 func (t *tunnel) run(idle time.Duration) {
 	t.move()
-	if idle > 0 {
-		var watch *time.Timer
-		var set sync.Mutex // watch may go off before it is set
-		set.Lock()
-		watch = time.AfterFunc(idle, func() {
-			set.Lock()
-			defer set.Unlock()
-			if left := idle - time.Since(time.Unix(0, t.moved.Load())); left > 0 {
-				watch.Reset(left)
-			} else {
-				t.close()
-			}
-		})
-		set.Unlock()
-		defer watch.Stop()
+	if t.idle = idle; idle > 0 {
+		t.watch = time.AfterFunc(math.MaxInt64, t.look)
+		t.watch.Reset(idle)
+		defer t.watch.Stop()
 	}
 	var back sync.WaitGroup
 	back.Go(func() { t.pass(t.client, t.primary) })
 	t.pass(t.primary, t.sent)
 	back.Wait()
+}
+
+// look closes a tunnel in which nothing moves.
+func (t *tunnel) look() {
+	if left := t.idle - time.Since(time.Unix(0, t.moved.Load())); left > 0 {
+		t.watch.Reset(left)
+	} else {
+		t.close()
+	}
 }
 
 func (t *tunnel) move() { t.moved.Store(time.Now().UnixNano()) }
@@ -185,9 +188,10 @@ func (ts *tunnels) remove(t *tunnel) {
 func (ts *tunnels) close() {
 	ts.mu.Lock()
 	ts.ended = true
-	for t := range ts.open {
-		t.close()
-	}
+	open := slices.Collect(maps.Keys(ts.open))
 	ts.mu.Unlock()
+	for _, t := range open { // with TLS, a peer that does not read may take some seconds
+		ts.all.Go(t.close)
+	}
 	ts.all.Wait()
 }

@@ -3,10 +3,12 @@ package multicast
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -322,4 +324,52 @@ func TestConnectIsRefused(t *testing.T) {
 		t.Errorf("got %s, the primary %v", res.Status, s.upstream[Primary].requests())
 	}
 	s.counts(Counts{Requests: 2, Skipped: map[Reason]int64{ReasonConnect: 2}})
+}
+
+// A primary with TLS switches too, though it could speak HTTP/2, and what it sends is there at once.
+func TestTunnelToTLS(t *testing.T) {
+	certificate, err := tls.LoadX509KeyPair(pemFiles(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	next := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer conn.Close()
+				r := bufio.NewReader(conn)
+				if head, ok := readHead(r); !ok || !strings.Contains(head, "\r\nUpgrade: echo/2\r\n") {
+					return
+				}
+				_, _ = io.WriteString(conn, switched)
+				<-next
+				_, _ = io.WriteString(conn, "welcome")
+				_, _ = io.Copy(conn, r)
+			})
+		}
+	})
+	t.Cleanup(all.Wait)
+	t.Cleanup(func() { _ = listener.Close() })
+	s := newRawStage(t, "https://"+listener.Addr().String(), "", "", func(c *Config) { c.Upstream.TLS.InsecureSkipVerify = true })
+	w := s.upgrade("")
+	w.head()
+	close(next)
+	if got := w.read(7); got != "welcome" {
+		t.Errorf("got %q", got)
+	}
+	w.send("bye")
+	closeWrite(t, w)
+	if got := w.rest(); got != "bye" {
+		t.Errorf("got %q", got)
+	}
 }
