@@ -92,18 +92,15 @@ func (d *dispatcher) passes(f *flight, now time.Time) bool {
 	return true
 }
 
-// landed tells the circuit of a leg's end. The caller holds mu.
-func (s *shadow) landed(f *flight, outcome Outcome, log *slog.Logger) {
-	c := &s.circuit
-	if !c.landed(f, outcome, time.Now()) {
+// turned says that a circuit has opened or closed. No lock is held: a log may be slow.
+func (s *shadow) turned(now Circuit, outcome Outcome) {
+	log := s.complain.log
+	if now.Until == nil {
+		log.Info("shadow answers again", slog.String("role", s.role.String()))
 		return
 	}
-	if c.pause > 0 {
-		log.Warn("shadow fails and is paused", slog.String("role", s.role.String()), slog.Int("failures", c.failures),
-			slog.String("outcome", string(outcome)), slog.Duration("duration", c.pause))
-	} else {
-		log.Info("shadow answers again", slog.String("role", s.role.String()))
-	}
+	log.Warn("shadow fails and is paused", slog.String("role", s.role.String()), slog.Int("failures", now.Failures),
+		slog.String("outcome", string(outcome)), slog.Duration("duration", circuitPause))
 }
 
 // circuits reads the circuits of a setup.

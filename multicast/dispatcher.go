@@ -89,7 +89,7 @@ func (d *dispatcher) pump() {
 		if passes && !d.ready(f.setup.roles) {
 			return
 		}
-		d.waiting = slices.Delete(d.waiting, 0, 1)
+		d.shift()
 		if passes {
 			d.start(f)
 		} else {
@@ -102,17 +102,28 @@ func (d *dispatcher) pump() {
 func (d *dispatcher) expire() {
 	for len(d.waiting) > 0 && time.Since(d.waiting[0].waiting) > d.waiting[0].route.longest() {
 		d.waiting[0].drop(ReasonQueue)
-		d.waiting = slices.Delete(d.waiting, 0, 1)
+		d.shift()
 	}
+}
+
+// shift takes the first out of the queue. The caller holds mu.
+func (d *dispatcher) shift() {
+	d.waiting[0] = nil
+	d.waiting = d.waiting[1:]
 }
 
 // release gives back the room of one leg, which has ended so.
 func (d *dispatcher) release(f *flight, role Role, outcome Outcome) {
+	shadow := f.setup.shadows[role]
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.free[role]++
-	f.setup.shadows[role].landed(f, outcome, d.proxy.log)
+	turned := shadow.circuit.landed(f, outcome, time.Now())
+	now := shadow.circuit.read()
 	d.pump()
+	d.mu.Unlock()
+	if turned {
+		shadow.turned(now, outcome)
+	}
 }
 
 // remove takes a flight that has ended out of the queue.

@@ -55,7 +55,7 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 		return nil, err
 	}
 	return &netHTTP{shadow: s, transport: &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
+		DialContext:            dialForLeg,
 		TLSHandshakeTimeout:    timeout,
 		TLSClientConfig:        tlsConfig,
 		IdleConnTimeout:        shadowIdle,
@@ -80,6 +80,7 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 		cancel()
 	}
 	informational := 0
+	ctx = context.WithValue(ctx, legKey{}, ctx)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { on.connected(info.Reused) },
 		GotFirstResponseByte: on.answered,
@@ -97,6 +98,17 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 	}
 	res.Body = &cancelled{res.Body, end}
 	return res, nil
+}
+
+type legKey struct{}
+
+// dialForLeg opens a connection for as long as the leg that wants it is under way: net/http's transport would go on
+// without it, and a host that answers nobody would have more connections than legs.
+func dialForLeg(ctx context.Context, network, address string) (net.Conn, error) {
+	if leg, known := ctx.Value(legKey{}).(context.Context); known {
+		ctx = leg
+	}
+	return (&net.Dialer{FallbackDelay: -1}).DialContext(ctx, network, address)
 }
 
 // cancelled is a body whose request ends with it, instead of being read on.
