@@ -144,6 +144,9 @@ func TestSlugsBecomeOneRoute(t *testing.T) {
 		if at.Raw != 64 || at.Noise != 65 || at.Tests[diff.TestValue].Both != 64 || at.Tests[diff.TestValue].ControlOnly != 1 {
 			t.Errorf("%s: the field is %+v", name, at)
 		}
+		if got := snap.SampleIDs("GET /products/"+slug(1), "body.at"); len(got) != 0 {
+			t.Errorf("%s: samples of a route that is gone: %v", name, got)
+		}
 		if got := snap.SampleIDs("GET /products/{id}", "body.at"); len(got) != 10 {
 			t.Errorf("%s: samples %v", name, got)
 		}
@@ -210,13 +213,13 @@ func findField(t *testing.T, all *diff.Tallies, route, name string) *diff.FieldT
 func TestConfirmationsOutliveAFold(t *testing.T) {
 	cfg := testConfig(t)
 	s := newShop(t, cfg)
-	for i := range 65 { // all are asked alike, so that none stands out
+	for i := range 65 { // all are asked alike, so that none stands out; the first is not the first by its name
 		for range 20 {
-			s.ask("/products/"+slug(i), field("body.price", 1, 0))
+			s.ask("/products/"+slug(64-i), field("body.price", 1, 0))
 		}
 		flush(t, s.db)
 	}
-	earliest := findField(t, s.db.Snapshot().Tallies, "GET /products/"+slug(0), "body.price").Tests[diff.TestValue].Confirmed
+	earliest := findField(t, s.db.Snapshot().Tallies, "GET /products/"+slug(64), "body.price").Tests[diff.TestValue].Confirmed
 	if earliest == nil {
 		t.Fatal("20 of 20 are not confirmed")
 	}
@@ -271,6 +274,35 @@ func TestGivenRoutesStay(t *testing.T) {
 	if err != nil || len(items) != 2 || s.db.CurrentRoute("GET /products/sale") != "GET /products/sale" {
 		t.Errorf("%d samples of the given route, which is now %s, %v", len(items), s.db.CurrentRoute("GET /products/sale"), err)
 	}
+	if h := s.db.Health().Names; h.Given != 1 || h.Routes != 1 {
+		t.Errorf("names after a restart: %+v", h)
+	}
+}
+
+// A run that was replaced a moment ago is merged too, though nothing more is counted in it.
+func TestTheRunBeforeIsMerged(t *testing.T) {
+	s := newShop(t, testConfig(t))
+	for i := range 60 {
+		s.ask("/products/"+slug(i), field("body.price", 1, 0))
+	}
+	flush(t, s.db)
+	former := s.run
+	s.run = startRun(t, s.db, Fingerprint{Candidate: "http://candidate:2"}).ID
+	for i := range 70 {
+		s.ask("/products/" + slug(100+i))
+	}
+	flush(t, s.db)
+	for run, want := range map[int64]int64{former: 60, s.run: 70} {
+		var n, routes int64
+		err := s.db.file.read.QueryRow(`SELECT sum(compared), count(*) FROM route_tally WHERE route <> '' AND run = ?`, run).Scan(&n, &routes)
+		if err != nil || n != want || routes != 1 {
+			t.Errorf("run %d: %d compared in %d routes, want %d in one, %v", run, n, routes, want, err)
+		}
+	}
+	items, _, err := s.db.Samples(context.Background(), Filter{Run: former, Route: "GET /products/{id}"})
+	if err != nil || len(items) == 0 {
+		t.Errorf("%d samples of the run before, %v", len(items), err)
+	}
 }
 
 // A disk that fails at the fold gets it later, once; and what folds meanwhile above it as well.
@@ -294,6 +326,10 @@ func TestFoldsOutliveTrouble(t *testing.T) {
 	if got := routes(s.db.Snapshot().Tallies); !slices.Equal(got, []string{"GET /u/" + slug(0) + "/likes/{id} 70"}) {
 		t.Errorf("routes in memory: %q", got)
 	}
+	now := s.asked
+	s.asked = 10 // a latecomer of the first minute, which is on the disk under the former names
+	s.ask("/u/"+slug(0)+"/likes/late", field("body.n", 1, 0))
+	s.asked = now
 	for i := range 300 {
 		for range 20 { // so that the first user does not stand out
 			s.ask("/u/"+slug(i+1)+"/likes/one", field("body.n", 0, 1))
@@ -303,7 +339,7 @@ func TestFoldsOutliveTrouble(t *testing.T) {
 	fail()
 	pragma(t, s.db, `query_only = 0`)
 	flush(t, s.db)
-	want := []string{"GET /u/{id}/likes/{id} 6070"}
+	want := []string{"GET /u/{id}/likes/{id} 6071"}
 	if got := routes(s.db.Snapshot().Tallies); !slices.Equal(got, want) {
 		t.Errorf("routes %q, want %q", got, want)
 	}
