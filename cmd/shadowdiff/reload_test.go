@@ -403,6 +403,45 @@ func TestReloadsAtFullSpeed(t *testing.T) {
 	}
 }
 
+// TestAnExchangeIsCountedInItsRun: one candidate always differs and the other never does, so that one exchange in the
+// wrong run would be seen.
+func TestAnExchangeIsCountedInItsRun(t *testing.T) {
+	t.Parallel()
+	same, different := newPeer(t, "same", nil), newPeer(t, "different", nil)
+	texts := [...]string{addresses(same, same, same), addresses(same, same, different)}
+	l := serveFile(t, texts[0])
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var crowd sync.WaitGroup
+	for range 4 {
+		c := l.connect()
+		crowd.Go(func() {
+			for ctx.Err() == nil {
+				if got, err := c.try("GET /a HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil || got != "200 same" {
+					t.Errorf("%q, %v", got, err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 10 {
+		if n > 0 {
+			l.reload(texts[n%2])
+		}
+		run := l.svc.judging.Load().run.ID
+		l.eventually("the run has grown", func() bool {
+			snap := l.svc.db.Snapshot()
+			return snap.Run.ID == run && snap.Tallies.Total.Compared > 30
+		})
+		total := l.svc.db.Snapshot().Tallies.Total
+		if want := total.Compared * int64(n%2); total.Raw != want {
+			t.Errorf("run %d: %d of %d differ, want %d", run, total.Raw, total.Compared, want)
+		}
+	}
+	stop()
+	crowd.Wait()
+}
+
 // TestSIGHUPReadsAReplacedFile: the file is reached by symbolic links, as Kubernetes mounts a ConfigMap, and swapped by
 // renaming one of them.
 func TestSIGHUPReadsAReplacedFile(t *testing.T) {

@@ -71,9 +71,10 @@ func (s *service) open(cfg config) (err error) {
 		return err
 	}
 	metrics := web.NewMetrics()
+	var deliver multicast.Deliver // of the first configuration; those that follow bring their own
 	s.proxy, err = multicast.New(cfg.Config, multicast.Deps{
 		Log:           s.log,
-		Deliver:       func() multicast.Deliver { return s.judging.Load().deliver },
+		Deliver:       func() multicast.Deliver { return deliver },
 		Observe:       metrics.Observe,
 		ObserveShadow: metrics.ObserveShadow,
 	})
@@ -90,7 +91,9 @@ func (s *service) open(cfg config) (err error) {
 	if err != nil {
 		return err
 	}
-	s.judging.Store(&judging{s.db, diff.NewComparer(rules, s.names, diff.DefaultLimits()), run})
+	first := &judging{s.db, diff.NewComparer(rules, s.names, diff.DefaultLimits()), run}
+	s.judging.Store(first)
+	deliver = first.deliver
 	return s.openPages(cfg, metrics)
 }
 
