@@ -61,7 +61,7 @@ func (v *visit) body(res *http.Response) {
 	defer res.Body.Close()
 	buf := v.proxy.buffers.Get()
 	defer v.proxy.buffers.Put(buf)
-	direct := v.link != nil && res.ProtoMajor == 1 && res.ContentLength != 0 && v.in.Method != http.MethodHead // else the link is another's already
+	direct := v.link != nil && res.ProtoMajor == 1
 	if direct {
 		v.link.stream(v)
 	}

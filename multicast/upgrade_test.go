@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -184,27 +185,46 @@ func TestUpgradeWithABody(t *testing.T) {
 	}
 }
 
-// A tunnel in which nothing moves has an end; one in which something does, either way, has none.
+// A tunnel in which nothing moves has an end.
 func TestTunnelIdles(t *testing.T) {
 	address, conns, _ := switching(t, switched)
-	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", func(c *Config) { c.Server.IdleTimeout = 300 * time.Millisecond })
+	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", func(c *Config) { c.Server.IdleTimeout = 50 * time.Millisecond })
 	client := s.upgrade("")
 	client.head()
 	primary := <-conns
-	begin := time.Now()
-	for i := 0; time.Since(begin) < 2*300*time.Millisecond; i++ {
-		one, other := client, primary
-		if i%2 == 1 {
-			one, other = primary, client
-		}
-		one.send("tick")
-		if got := other.read(4); got != "tick" {
-			t.Fatalf("got %q", got)
-		}
-	}
 	client.gone()
 	primary.gone()
 	_ = primary.Close()
+}
+
+// One in which something moves, either way, goes on.
+func TestTunnelThatMovesGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, ours := net.Pipe()
+		primary, theirs := net.Pipe()
+		ended := make(chan time.Time)
+		go func() {
+			(&tunnel{client: ours, sent: ours, primary: theirs, buffers: newBuffers()}).run(time.Minute)
+			ended <- time.Now()
+		}()
+		var last time.Time
+		for i := range 10 {
+			<-time.After(50 * time.Second)
+			last = time.Now()
+			one, other := client, primary
+			if i%3 == 1 {
+				one, other = primary, client
+			}
+			go func() { _, _ = io.WriteString(one, "tick") }()
+			got := make([]byte, 4)
+			if _, err := io.ReadFull(other, got); err != nil || string(got) != "tick" {
+				t.Fatalf("tick %d: got %q, %v", i, got, err)
+			}
+		}
+		if end := <-ended; end.Sub(last) != time.Minute {
+			t.Errorf("it ended %s after the last bytes", end.Sub(last))
+		}
+	})
 }
 
 // A side that is lost takes the other with it.
