@@ -17,13 +17,13 @@ import (
 )
 
 // BenchmarkProxy measures requests a second through 8 keep-alive clients on loopback: a bare httputil.ReverseProxy with
-// the same transport, and this proxy with shadowing off, at 1 % and at 100 % with two healthy shadows. All four are
-// measured in one run, since only their ratio means anything on another machine; "ratio" is against the bare one, and
-// "compared/op" the share of exchanges that were delivered.
+// the same transport, and this proxy with shadowing off, at 1 % and at 100 % with two healthy shadows, and at 100 % with
+// two that take 200 ms and two that hang. All are measured in one run, since only their ratio means anything on another
+// machine; "ratio" is against the bare one, and "compared/op" the share of exchanges that were delivered.
 //
 //	go test -run '^$' -bench BenchmarkProxy -benchtime 20000x ./multicast
 func BenchmarkProxy(b *testing.B) {
-	upstream := newBenchUpstream(b)
+	upstream := newBenchUpstream(b, 0)
 	var bareRate float64
 	b.Run("bare", func(b *testing.B) {
 		target, _ := url.Parse(upstream)
@@ -40,10 +40,16 @@ func BenchmarkProxy(b *testing.B) {
 		}}
 		bareRate = benchClients(b, &http.Server{Handler: bare})
 	})
-	for _, share := range []Share{0, 1000, Whole} { // 0 is with the switch off
-		b.Run(share.String(), func(b *testing.B) {
+	slow, hanging := newBenchUpstream(b, 200*time.Millisecond), newBenchUpstream(b, time.Hour)
+	for _, c := range []struct {
+		name   string
+		share  Share
+		shadow string
+	}{{"off", 0, upstream}, {"1%", 1000, upstream}, {"100%", Whole, upstream}, {"slow", Whole, slow}, {"hanging", Whole, hanging}} {
+		b.Run(c.name, func(b *testing.B) {
 			cfg := DefaultConfig()
-			cfg.Primary, cfg.Secondary, cfg.Candidate, cfg.Sample = upstream, upstream, upstream, share
+			cfg.Primary, cfg.Secondary, cfg.Candidate, cfg.Sample = upstream, c.shadow, c.shadow, c.share
+			cfg.Server.Drain = time.Second
 			var delivered atomic.Int64
 			p, err := New(cfg, Deps{
 				Log:     slog.New(slog.DiscardHandler),
@@ -52,7 +58,7 @@ func BenchmarkProxy(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			on := share > 0
+			on := c.share > 0
 			p.SetShadowing(&on, nil)
 			ctx, cancel := context.WithCancel(context.Background())
 			var run sync.WaitGroup
@@ -66,13 +72,19 @@ func BenchmarkProxy(b *testing.B) {
 	}
 }
 
-func newBenchUpstream(b *testing.B) string {
+func newBenchUpstream(b *testing.B, wait time.Duration) string {
 	body := strings.Repeat("x", 2000)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-r.Context().Done():
+			}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, body)
 	})}
