@@ -51,7 +51,7 @@ func TestTheFirstRequestHasItsShadows(t *testing.T) {
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- svc.Run(ctx) }()
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(90 * time.Second))
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", res, err)
@@ -110,7 +110,7 @@ func TestAStreamUnderWayEndsWhole(t *testing.T) {
 	for path := ""; path != "/late"; {
 		select {
 		case path = <-asked:
-		case <-time.After(30 * time.Second):
+		case <-time.After(90 * time.Second):
 			t.Fatal("the primary is not asked")
 		}
 	}

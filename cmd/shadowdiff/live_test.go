@@ -118,11 +118,11 @@ func (l *live) eventually(what string, holds func() bool) {
 	l.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for timeout := time.After(30 * time.Second); !holds(); {
+	for timeout := time.After(90 * time.Second); !holds(); {
 		select {
 		case <-tick.C:
 		case <-timeout:
-			l.t.Fatalf("%s: not so after 30 s; %+v", what, l.svc.proxy.Counts())
+			l.t.Fatalf("%s: not so after 90 s; %+v", what, l.svc.proxy.Counts())
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (l *live) connectTLS(cfg *tls.Config) *client {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(60 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(120 * time.Second))
 	l.t.Cleanup(func() { conn.Close() })
 	return &client{l.t, conn, bufio.NewReader(conn)}
 }
@@ -313,7 +313,7 @@ func give(t *testing.T, more chan<- string, text string) {
 	t.Helper()
 	select {
 	case more <- text:
-	case <-time.After(30 * time.Second):
+	case <-time.After(90 * time.Second):
 		t.Fatalf("nobody takes %q", text)
 	}
 }
