@@ -26,6 +26,7 @@ type conn struct {
 
 	// Of the leg that has it.
 	limit   int64 // what may still be read
+	charged int64 // to the budget for a head that is being read
 	flight  *flight
 	writing chan error // what the writer will say; nil if there is none
 	on      *progress
@@ -51,19 +52,29 @@ func (c *conn) Read(p []byte) (int, error) {
 	if n > 0 {
 		c.on.answered()
 	}
-	c.limit -= int64(n)
+	if c.limit -= int64(n); maxHead-c.limit > freeHead { // not so in a body
+		if !c.flight.account.take(int64(n)) {
+			return 0, errMemory
+		}
+		c.charged += int64(n)
+	}
 	return n, err
 }
 
+// freeHead is how much of a head is read on nobody's account. Longer ones are charged as they come, or a few dozen of a
+// megabyte each would take more than the whole budget.
+const freeHead = 64 << 10
+
 // exchange asks and reads the head of the answer. It gives the question back.
 func (c *conn) exchange(q *question, f *flight, on *progress) (*http.Response, error) {
-	c.flight, c.on, c.limit, c.writing = f, on, maxHead, nil
+	c.flight, c.on, c.limit, c.charged, c.writing = f, on, maxHead, 0, nil
 	f.recall.listen(c.way.shadow.role, c.wake)
 	sent := c.send(q)
 	res, err := c.receive(f.ex.Request.Method)
 	switch {
 	case err == nil:
 		c.limit = math.MaxInt64
+		f.account.give(c.charged) // what it is as a header is taken next
 		res.Body = &answerBody{ReadCloser: res.Body, conn: c, kept: !res.Close && sent == nil}
 		return res, nil
 	case sent != nil && !on.firstByte.Load():

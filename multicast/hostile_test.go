@@ -145,6 +145,38 @@ func TestLongAnswersAreReadToTheirEnd(t *testing.T) {
 	}
 }
 
+// Headers count as captured while they come in, so that many long ones cannot outgrow the budget.
+func TestLongHeadersAreCharged(t *testing.T) {
+	sending, more := make(chan struct{}, 100), make(chan struct{})
+	const long = 900 << 10
+	candidate := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, ok := readHead(r); !ok {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX-A: "+strings.Repeat("a", long))
+		sending <- struct{}{}
+		<-more
+		_, _ = io.WriteString(conn, "\r\nContent-Length: 0\r\n\r\n")
+	})
+	good := newHandlerServer(t, answer(200, "hello"))
+	s := newRawStage(t, good, good, candidate, func(c *Config) { c.Shadow.Memory, c.Shadow.Timeout = 4*MiB, patience })
+	s.get("/a")
+	<-sending
+	s.eventually("the header is charged", func() bool { return s.proxy.Counts().CapturedBytes > long-freeHead-8192 })
+	for range 9 {
+		s.get("/a")
+	}
+	s.eventually("the budget is spent", func() bool { c := s.proxy.Counts(); return c.Unknown[ReasonMemory]+c.Dropped[ReasonMemory] >= 5 })
+	if held := s.proxy.Counts().CapturedBytes; held > 4<<20 {
+		t.Errorf("%d bytes are held", held)
+	}
+	close(more)
+	s.eventually("every request has its place", func() bool { return s.proxy.Counts().Open == 0 })
+	if c := s.proxy.Counts(); c.Compared == 0 || c.Compared+c.Unknown[ReasonMemory]+c.Dropped[ReasonMemory] != 10 {
+		t.Errorf("counts are %+v", c)
+	}
+}
+
 // A redirect is an answer as any other: nobody goes where it points.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	visited := make(chan struct{}, 1)

@@ -109,8 +109,7 @@ func (s *shadow) read(f *flight, res *Response, progress *progress, answer *http
 		body.write(buf[:n])
 		switch {
 		case body.lost:
-			res.Outcome, res.Detail = OutcomeCancelled, "memory budget spent"
-			f.fail(ReasonMemory)
+			s.failed(f, res, progress, errMemory)
 			return
 		case err == io.EOF:
 			res.Outcome, res.Trailer = OutcomeOK, answer.Trailer

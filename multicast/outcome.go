@@ -15,12 +15,16 @@ var (
 	errInformational = errors.New("too many informational answers")
 	errSwitched      = errors.New("switched protocols without being asked")
 	errHead          = errors.New("server response headers exceeded 1 MiB")
+	errMemory        = errors.New("memory budget spent")
 	errUnsendable    = errors.New("request cannot be sent")
 )
 
 // failed says how a leg ended that brought no whole answer home.
 func (s *shadow) failed(f *flight, res *Response, progress *progress, err error) {
 	res.Outcome, res.Detail = outcome(f.recall.has(), progress, err, res.Status != 0)
+	if errors.Is(err, errMemory) {
+		f.fail(ReasonMemory)
+	}
 	if res.Outcome != OutcomeCancelled {
 		s.complain.warn("shadow failed", slog.String("role", s.role.String()),
 			slog.String("outcome", string(res.Outcome)), slog.Any("err", err))
@@ -32,6 +36,8 @@ func outcome(recalled bool, progress *progress, err error, head bool) (Outcome, 
 	switch {
 	case recalled:
 		return OutcomeCancelled, "cancelled"
+	case errors.Is(err, errMemory):
+		return OutcomeCancelled, errMemory.Error()
 	case isTimeout(err):
 		switch {
 		case !progress.connection.Load():
