@@ -77,8 +77,8 @@ func (p *Proxy) deliverExchange(f *flight) {
 	} else {
 		p.counters.unknown.add(f.ex.Unknown)
 	}
-	p.counters.open.Add(-1)
 	f.account.close()
+	p.counters.open.Add(-1)
 	p.comparers.load.Add(-1)
 	p.dispatcher.delivered(f)
 }
