@@ -9,13 +9,6 @@ import (
 	"time"
 )
 
-// unsample does to a whole header what a shadow's copy has done to it.
-func unsample(h http.Header) {
-	if parents := h["Traceparent"]; parents != nil {
-		h["Traceparent"] = unsampled(parents)
-	}
-}
-
 func TestCircuitOpensAfterFailuresRunning(t *testing.T) {
 	now, f := time.Unix(1000, 0), new(flight)
 	for _, outcome := range []Outcome{OutcomeDial, OutcomeTimeout, OutcomeReset, OutcomeProtocol} {
