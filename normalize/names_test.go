@@ -62,11 +62,12 @@ func TestRouteNames(t *testing.T) {
 
 func FuzzNames(f *testing.F) {
 	for _, seed := range []string{"/users/17", "*", "http://x/y", "/%", "/a.b.c", "/\xff", "//", "/;", "/{id}", "/0.0.0.0"} {
-		f.Add("GET", seed)
+		f.Add("GET", seed, 200)
+		f.Add("GET", seed, 404)
 	}
 	var names Names
-	f.Fuzz(func(t *testing.T, method, target string) {
-		name, _ := names.Route(method, target, 200)
+	f.Fuzz(func(t *testing.T, method, target string, status int) {
+		name, shape := names.Route(method, target, status)
 		if len(name) > 350 {
 			t.Errorf("%d bytes", len(name))
 		}
@@ -74,6 +75,12 @@ func FuzzNames(f *testing.F) {
 			if r < ' ' || r > '~' {
 				t.Fatalf("%q has %q", name, r)
 			}
+		}
+		if again, same := names.Route(method, target, 0); again != names.Current(name) || same != shape {
+			t.Errorf("%q was named %q of shape %q, is %q of shape %q", target, name, shape, again, same)
+		}
+		if name == OtherRoute {
+			return
 		}
 		verb, path, _ := strings.Cut(name, " ")
 		if verb == "" || path != "*" && !strings.HasPrefix(path, "/") {
