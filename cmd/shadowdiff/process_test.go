@@ -215,15 +215,14 @@ type equivalence struct {
 	Compared    int64
 	Verdict     string
 	Differences []struct {
-		Field     string
-		Confirmed bool
+		Field string
 	}
 }
 
-// confirmed reports whether a difference in this field is, on any route.
-func (e equivalence) confirmed(field string) bool {
+// has reports whether a difference in this field was seen, on any route.
+func (e equivalence) has(field string) bool {
 	for _, d := range e.Differences {
-		if d.Field == field && d.Confirmed {
+		if d.Field == field {
 			return true
 		}
 	}
