@@ -187,8 +187,8 @@ func (s *stageOfBytes) try(t *testing.T, words scripted, method string) (direct,
 	whole := bufio.NewReader(strings.NewReader(words.bytes))
 	direct, broken := conclude(whole, method)
 	words.keep = words.keep && broken == nil && !direct.cut && direct.framing != "close"
-	if whole.Buffered() > 0 && (words.cuts != 0 || len(words.bytes) > 4<<10) {
-		words.keep = false // what comes after the answer may come after the next question, whose answer it would be
+	if whole.Buffered() > 0 { // what came much later than the answer could be taken for that to the next question
+		words.cuts, words.keep = 0, words.keep && len(words.bytes) < 4<<10
 	}
 	words.reset = words.reset && (broken != nil || direct.cut) && !words.keep
 	s.script.Store(&words)
