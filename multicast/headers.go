@@ -27,9 +27,11 @@ func (s *setup) header(in *http.Request) http.Header {
 	if !in.ProtoAtLeast(1, 1) {
 		delete(out, "Expect") // it knows no 100
 	}
-	if in.ContentLength == 0 && in.Header["Content-Length"] != nil { // net/http writes it after some methods only
+	if in.ContentLength == 0 && in.Header["Content-Length"] != nil {
 		delete(out, "Content-Length")
-		out["content-length"] = []string{"0"}
+		if !saysNoBody(in.Method) {
+			out["content-length"] = []string{"0"}
+		}
 	}
 	s.forward(in, out)
 	if agent := out["User-Agent"]; len(agent) != 1 || agent[0] == "" { // else net/http writes its own, or one of several
@@ -39,6 +41,12 @@ func (s *setup) header(in *http.Request) http.Header {
 		}
 	}
 	return out
+}
+
+// saysNoBody reports whether net/http writes Content-Length: 0 after this method by itself. Said twice, it is a request that
+// some servers refuse.
+func saysNoBody(method string) bool {
+	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
 // removeHopByHop removes what concerns one connection only (RFC 9110, section 7.6.1). What frames a message stays, whatever
