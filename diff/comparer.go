@@ -44,7 +44,11 @@ func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 // name gives the comparison its route, and answers the name that rules go by.
 func (c *Comparer) name(out *Comparison) (shape string) {
 	ex := out.Exchange
-	if ex.Route != "" {
+	switch {
+	case ex.Configured:
+		out.Route, out.Given, out.Configured = ex.Route, true, true
+		return ex.Route
+	case ex.Route != "":
 		out.Route, out.Given = c.names.Given(ex.Route), true
 		return ex.Route
 	}

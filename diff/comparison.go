@@ -18,10 +18,11 @@ const (
 
 // Comparison is what one exchange adds to the counts.
 type Comparison struct {
-	Time    time.Time
-	Route   string           // "GET /users/{id}"
-	Given   bool             // the configuration or a header named the route, not normalize.Names
-	Unknown multicast.Reason // why nothing is judged; all below is then zero
+	Time       time.Time
+	Route      string           // "GET /users/{id}"
+	Given      bool             // the configuration or a header named the route, not normalize.Names
+	Configured bool             // it was the configuration: such a route has a row of its own, however many there are
+	Unknown    multicast.Reason // why nothing is judged; all below is then zero
 
 	Result      Result
 	Raw         bool // the candidate differs at all

@@ -18,7 +18,7 @@ func (t *Tally) Merge(into string, from ...string) {
 	if len(parts) == 0 {
 		return
 	}
-	m := merging{tally: t, target: t.route(into), several: map[*int]bool{}}
+	m := merging{tally: t, target: t.route(into, true), several: map[*int]bool{}}
 	for _, part := range parts {
 		m.route(part.now)
 		for _, name := range slices.Sorted(maps.Keys(part.fields)) {

@@ -69,3 +69,36 @@ func TestGivenRoutesAreNotLearnt(t *testing.T) {
 		t.Errorf("one name too many is counted under %s, and is %s; %d were over the bound", c.Route, c.Result, other)
 	}
 }
+
+// A flood of names that clients make up takes nothing from the routes of the configuration, though they come later.
+func TestConfiguredRoutesKeepTheirRows(t *testing.T) {
+	comparer, tally := comparer(t), NewTally(nil)
+	count := func(name string, configured bool) string {
+		ex := asked("/products/red-shoes")
+		ex.Route, ex.Configured = name, configured
+		return tally.Add(comparer.Compare(ex))
+	}
+	for i := range 2_000 {
+		count(fmt.Sprintf("made up %d", i), false)
+	}
+	for i := range maxRoutes {
+		tally.Add(compared(fmt.Sprintf("GET /%d", i)))
+	}
+	if got := count("made up by the last client", false); got != Other {
+		t.Errorf("one name too many is counted under %s", got)
+	}
+	for i := range 50 {
+		name := fmt.Sprintf("GET /configured/%d", i)
+		if got := count(name, true); got != name {
+			t.Errorf("%s is counted under %s", name, got)
+		}
+	}
+	all, _ := tally.Cut()
+	all, _ = NewTally(all).Cut()
+	if n := len(all.Routes); n != maxRoutes+50 { // Other is among them
+		t.Errorf("%d routes", n)
+	}
+	if f := field(t, all, "GET /configured/49", "body.price"); f.Tests[TestValue].CandidateOnly != 1 {
+		t.Errorf("the last one's counts are %+v", f.Tests[TestValue])
+	}
+}

@@ -10,7 +10,7 @@ import (
 const Other = "(other)"
 
 const (
-	maxRoutes      = 1_000
+	maxRoutes      = 1_000   // beside those of the configuration that come later
 	maxRouteFields = 2_000   // of one route
 	maxFields      = 200_000 // of all routes together: some 100 MB
 )
@@ -21,8 +21,8 @@ const (
 	fieldTransport = string(normalize.FieldTransport)
 )
 
-// Tally accumulates one run's counts. Its memory grows with what differs, up to 1,000 routes, 2,000 differing fields a
-// route and 200,000 in all, never with the number of requests. It is not safe for concurrent use; what Cut returns is.
+// Tally accumulates one run's counts. Its memory grows with what differs, up to 1,000 routes and those that are
+// configured, 2,000 differing fields a route and 200,000 in all, never with the number of requests. It is not safe for concurrent use; what Cut returns is.
 type Tally struct {
 	total     RouteTally
 	routes    rows[RouteTally]
@@ -58,7 +58,7 @@ func NewTally(from *Tallies) *Tally {
 	}
 	t.nRoutes, t.nFields = len(t.routes.sorted), len(t.fields.sorted)
 	for _, f := range t.fields.sorted {
-		t.route(f.now.Route).fields[f.now.Field] = f
+		t.route(f.now.Route, true).fields[f.now.Field] = f
 		for i := range f.now.Tests {
 			t.lastOrder = max(t.lastOrder, f.now.Tests[i].Order)
 		}
@@ -71,7 +71,7 @@ func NewTally(from *Tallies) *Tally {
 // own, or Other.
 func (t *Tally) Add(c *Comparison) (route string) {
 	t.changed = true
-	counts := t.route(c.Route)
+	counts := t.route(c.Route, c.Configured)
 	r := t.routes.write(counts.row)
 	r.Given = r.Given || c.Given
 	if c.Unknown != "" {
@@ -143,13 +143,13 @@ func (t *Tally) Cut() (all, changed *Tallies) {
 	return all, changed
 }
 
-// route finds or begins a route's counts.
-func (t *Tally) route(name string) *routeRow {
+// route finds or begins a route's counts. Beyond the cap it is Other, unless the route is to have its own all the same.
+func (t *Tally) route(name string, own bool) *routeRow {
 	if r := t.byRoute[name]; r != nil {
 		return r
 	}
-	if t.nRoutes >= maxRoutes && name != Other {
-		return t.route(Other)
+	if t.nRoutes >= maxRoutes && name != Other && !own {
+		return t.route(Other, true)
 	}
 	name = strings.Clone(name) // not to keep a whole request alive
 	r := &routeRow{t.routes.add(&RouteTally{Route: name}), map[string]*row[FieldTally]{}}

@@ -38,11 +38,16 @@ const (
 type Exchange struct {
 	ID        string      // X-Shadow-Id as the shadows saw it: 32 hex digits
 	Time      time.Time   // when the request arrived
-	Route     string      // name of the configured route that matched; empty: to be named from the path
+	Route     string      // name that the configuration or route_header gives; empty: named from the path
 	Request   Request     // as the primary received it
 	Responses [3]Response // by Role
 	Unknown   Reason      // why it cannot be judged; empty when it can
-	account   *account
+
+	// Configured says that Route is the name of a configured route, of which there are only so many. Otherwise it is what
+	// a client says in route_header.
+	Configured bool
+
+	account *account
 }
 
 // Response returns the answer of one role.

@@ -102,7 +102,7 @@ func TestRoutesOnTheWire(t *testing.T) {
 	w := s.dial()
 	w.send("POST /quote HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok")
 	w.response("POST")
-	if ex := s.exchange(); ex.Route != "quotes" || string(ex.Request.Body) != "ok" {
+	if ex := s.exchange(); ex.Route != "quotes" || !ex.Configured || string(ex.Request.Body) != "ok" {
 		t.Errorf("exchange of route %q with body %q", ex.Route, ex.Request.Body)
 	}
 	w.send("POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok")
@@ -110,12 +110,12 @@ func TestRoutesOnTheWire(t *testing.T) {
 	w.send("POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok")
 	w.response("POST")
 	s.get("/quote")
-	if ex := s.exchange(); ex.Route != "/quote" {
-		t.Errorf("exchange of route %q", ex.Route)
+	if ex := s.exchange(); ex.Route != "/quote" || !ex.Configured {
+		t.Errorf("exchange of route %q, configured: %v", ex.Route, ex.Configured)
 	}
 	s.get("/u/1", "Canonical-Resource: /u/{id}")
-	if ex := s.exchange(); ex.Route != "GET /u/{id}" {
-		t.Errorf("exchange of route %q", ex.Route)
+	if ex := s.exchange(); ex.Route != "GET /u/{id}" || ex.Configured {
+		t.Errorf("exchange of route %q, configured: %v", ex.Route, ex.Configured)
 	}
 	s.get("/plain")
 	if ex := s.exchange(); ex.Route != "" {

@@ -17,7 +17,7 @@ func (p *Proxy) newFlight(v *visit, rt *route, now time.Time) *flight {
 	f.request = capture{account: &f.account, limit: rt.maxRequestBody}
 	f.answer = capture{account: &f.account, limit: rt.maxResponseBody, digest: true}
 	f.ex = Exchange{
-		ID: newID(), Time: now, Route: v.setup.routeName(r, rt), account: &f.account,
+		ID: newID(), Time: now, Route: v.setup.routeName(r, rt), Configured: rt.name != "", account: &f.account,
 		Request: Request{Method: r.Method, Target: rawTarget(r), Host: r.Host},
 	}
 	f.deliver = p.receiver(v.setup)

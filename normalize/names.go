@@ -33,7 +33,7 @@ const OtherRoute = "(other)"
 const (
 	maxNames    = 950   // of either kind together: a run keeps counts of 1,000 routes, a few of them soon to be merged
 	maxRoutes   = 800   // made here
-	maxGiven    = 500   // given by the configuration or by a header
+	maxGiven    = 500   // given by clients in a header
 	maxBranches = 8_192 // segments in the tree: some 3 MB
 	maxMethods  = 16    // beside the standard ones
 )
@@ -41,7 +41,7 @@ const (
 // NamesCounts tells how much Names knows.
 type NamesCounts struct {
 	Routes   int   // names made from paths that are in use
-	Given    int   // names given by the configuration or by a header
+	Given    int   // names given by clients in a header, and those of routes that were counted before a restart
 	Branches int   // segments in the tree
 	Folds    int   // places that are folded
 	Other    int64 // requests named OtherRoute because there were too many names already
@@ -201,8 +201,9 @@ func (n *Names) method(method string, taught bool) string {
 	return method
 }
 
-// Given is the name of a route that the configuration or a header gives: itself, as long as there are not too many of
-// these. A given name is never folded.
+// Given is the name of a route that a client gives in a header: itself, as long as there are not too many of these. A
+// given name is never folded. The names of configured routes are none of its business: they are as many as the
+// configuration has.
 func (n *Names) Given(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
