@@ -92,6 +92,18 @@ func (d *dispatcher) passes(f *flight, now time.Time) bool {
 	return true
 }
 
+// spare drops a flight that does not pass, and counts it for each shadow that is paused. The caller holds mu.
+func (d *dispatcher) spare(f *flight, now time.Time) {
+	if !f.drop(ReasonCircuit) {
+		return
+	}
+	for _, role := range f.setup.roles {
+		if !f.setup.shadows[role].circuit.passes(now) {
+			d.proxy.counters.legs[role].paused.Add(1)
+		}
+	}
+}
+
 // turned says that a circuit has opened or closed. No lock is held: a log may be slow.
 func (s *shadow) turned(now Circuit, outcome Outcome) {
 	log := s.complain.log

@@ -156,6 +156,9 @@ func TestCandidateIsDownAndComesBack(t *testing.T) {
 		}
 	}
 	s.counts(Counts{Requests: 60, Exchanged: 26, Compared: 26, Dropped: map[Reason]int64{ReasonCircuit: 34}})
+	if legs := s.proxy.Counts().Shadow; legs["candidate"].Paused != 34 || legs["secondary"].Paused != 0 {
+		t.Errorf("whose pauses they were: %+v", legs)
+	}
 	if n := len(secondary.requests()); n != 26 {
 		t.Errorf("the secondary was asked %d times", n)
 	}

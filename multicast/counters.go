@@ -30,6 +30,7 @@ type Counts struct {
 type ShadowLegs struct {
 	Sent    int64             `json:"sent"`
 	Outcome map[Outcome]int64 `json:"outcome"`
+	Paused  int64             `json:"paused,omitempty"` // exchanges dropped as circuit because this role was paused
 }
 
 // counters count every request once, in exactly one place.
@@ -49,6 +50,7 @@ type legCounters struct {
 	sent     atomic.Int64
 	inFlight atomic.Int64
 	outcome  tally[Outcome]
+	paused   atomic.Int64
 }
 
 // tally counts by word, without a lock for a word that it knows. Its zero value is ready.
@@ -112,7 +114,7 @@ func (p *Proxy) Counts() Counts {
 	for _, role := range [...]Role{Secondary, Candidate} {
 		legs := &c.legs[role]
 		outcome := legs.outcome.read()
-		counts.Shadow[role.String()] = ShadowLegs{Sent: legs.sent.Load(), Outcome: outcome}
+		counts.Shadow[role.String()] = ShadowLegs{Sent: legs.sent.Load(), Outcome: outcome, Paused: legs.paused.Load()}
 		counts.InFlight[role.String()] = legs.inFlight.Load()
 	}
 	counts.Open = c.open.Load()

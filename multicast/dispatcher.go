@@ -30,11 +30,12 @@ func (d *dispatcher) offer(f *flight) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expire()
+	now := time.Now()
 	switch {
 	case !d.running || !d.enabled:
 		f.drop(ReasonDisabled)
-	case !d.passes(f, time.Now()):
-		f.drop(ReasonCircuit)
+	case !d.passes(f, now):
+		d.spare(f, now)
 	case len(d.waiting) == 0 && d.ready(f.setup.roles):
 		d.start(f)
 	case len(d.waiting) < d.limit && f.wait():
@@ -85,7 +86,8 @@ func (d *dispatcher) pump() {
 	d.expire()
 	for len(d.waiting) > 0 {
 		f := d.waiting[0]
-		passes := d.passes(f, time.Now())
+		now := time.Now()
+		passes := d.passes(f, now)
 		if passes && !d.ready(f.setup.roles) {
 			return
 		}
@@ -93,7 +95,7 @@ func (d *dispatcher) pump() {
 		if passes {
 			d.start(f)
 		} else {
-			f.drop(ReasonCircuit)
+			d.spare(f, now)
 		}
 	}
 }

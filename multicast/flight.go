@@ -52,12 +52,14 @@ const (
 )
 
 // drop ends a flight whose shadows were not asked, and does nothing to one that has ended or whose shadows were.
-func (f *flight) drop(reason Reason) {
+func (f *flight) drop(reason Reason) (dropped bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.phase == travelling || f.phase == queued {
+	dropped = f.phase == travelling || f.phase == queued
+	if dropped {
 		f.place(&f.proxy.counters.dropped, reason)
 	}
+	return dropped
 }
 
 // place ends a flight whose shadows were not asked. The caller holds mu.
