@@ -112,8 +112,7 @@ func (s *shadow) request(f *flight) *http.Request {
 	return req
 }
 
-// attachBody frames the body as the client did. There is never a GetBody, and a request without a body that net/http
-// would think safe to repeat gets an empty one that it cannot know to be empty: so nothing is ever sent twice.
+// attachBody frames the body as the client did.
 func (f *flight) attachBody(req *http.Request) {
 	body := f.ex.Request.Body
 	switch {
@@ -124,10 +123,16 @@ func (f *flight) attachBody(req *http.Request) {
 	case len(body) > 0:
 		req.ContentLength = int64(len(body))
 		req.Body = io.NopCloser(bytes.NewReader(body))
-	case repeatable(req):
-		req.Body = io.NopCloser(strings.NewReader(""))
 	default:
 		req.Body = http.NoBody
+	}
+}
+
+// once keeps net/http from sending the request again when a kept HTTP/1 connection turns out to be dead: one that it would
+// think safe to repeat gets a body that it cannot know to be empty. There is never a GetBody.
+func once(req *http.Request) {
+	if req.Body == http.NoBody && repeatable(req) {
+		req.Body = io.NopCloser(strings.NewReader(""))
 	}
 }
 

@@ -47,6 +47,7 @@ const shadowIdle = 3 * time.Second
 type netHTTP struct {
 	shadow    *shadow
 	transport *http.Transport
+	http2     atomic.Bool // the last answer came in it, or the next one must
 }
 
 func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int) (*netHTTP, error) {
@@ -54,7 +55,7 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 	if err != nil {
 		return nil, err
 	}
-	return &netHTTP{shadow: s, transport: &http.Transport{
+	w := &netHTTP{shadow: s, transport: &http.Transport{
 		DialContext:            dialForLeg,
 		TLSHandshakeTimeout:    timeout,
 		TLSClientConfig:        tlsConfig,
@@ -63,13 +64,18 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 		MaxResponseHeaderBytes: maxHead,
 		DisableCompression:     true,
 		Protocols:              s.target.protocols(),
-	}}, nil
+	}}
+	w.http2.Store(s.target.h2c)
+	return w, nil
 }
 
 func (w *netHTTP) close() { w.transport.CloseIdleConnections() }
 
 func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
 	req := w.shadow.request(f)
+	if !w.http2.Load() { // HTTP/2 repeats only what the peer says it has not looked at
+		once(req)
+	}
 	if err := new(question).gather(w.shadow, f); err != nil {
 		return nil, fmt.Errorf("write: %w", err)
 	}
@@ -96,6 +102,7 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 		end()
 		return nil, err
 	}
+	w.http2.Store(res.ProtoMajor == 2)
 	res.Body = &cancelled{res.Body, end}
 	return res, nil
 }
