@@ -82,8 +82,8 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 	if len(s.different) > 0 {
 		say(s.byThemselves())
 	}
-	if lost := row.Unknown["oversize"] + row.Unknown["panic"]; float64(lost) > cfg.budget()*float64(row.Compared+v.Unknown) {
-		say(humanize.Comma(lost) + " exchanges could not be judged (oversize, panic), more than " + s.budget() + " allows")
+	if said, over := s.lost(v); over {
+		say(said)
 	}
 	if row.Compared < cfg.MinCompared {
 		say(humanize.Comma(cfg.MinCompared) + " requests are to be compared, so far it is " + humanize.Comma(row.Compared))
@@ -95,6 +95,17 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 		say(s.noise(*v.MoreNeeded))
 	}
 	return reasons
+}
+
+// lost tells whether more exchanges were lost by the candidate's doing than the budget allows. A candidate that is paused
+// is not asked what it cannot answer: that is the run's affair, since nobody knows which routes these would have been.
+func (s *scope) lost(v *Verdict) (said string, over bool) {
+	lost, why := s.row.Unknown["oversize"]+s.row.Unknown["panic"], "oversize, panic"
+	if s.paused > 0 {
+		lost, why = lost+s.paused, why+", or dropped while the candidate was paused"
+	}
+	said = humanize.Comma(lost) + " exchanges could not be judged (" + why + "), more than " + s.budget() + " allows"
+	return said, float64(lost) > s.watch.cfg.budget()*float64(s.row.Compared+v.Unknown+s.paused)
 }
 
 // priced tells whether noise is what the proof costs so much for: a new run without any would be quicker.

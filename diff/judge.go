@@ -33,9 +33,9 @@ func (w *Watch) Judge(t *Tallies) (*Verdict, []Confirmed) { return w.judge(t, re
 
 func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
 	standings := w.standings(t, spare)
-	all := &scope{watch: w, row: &t.Total, whole: true}
-	latency := w.latency(&t.Total, t.Total.Last)
-	fresh, orders := latency.fresh, latency.orders
+	all := &scope{watch: w, row: &t.Total, whole: true, paused: t.Paused}
+	latency, transport := w.latency(&t.Total, t.Total.Last), w.transport(t)
+	fresh, orders := slices.Concat(latency.fresh, transport.fresh), latency.orders
 	for _, s := range standings {
 		fresh = append(fresh, s.fresh...)
 		orders = max(orders, s.orders)
@@ -46,6 +46,7 @@ func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
 		routes[i] = s.judge(least)
 		all.include(s)
 	}
+	all.addTransport(transport)
 	v := all.verdict(latency)
 	v.Routes = routes
 	return v, fresh

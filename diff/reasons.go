@@ -11,7 +11,12 @@ import (
 func (s *scope) budget() string { return "the budget of " + percent(s.watch.cfg.budget()) }
 
 // place names a field for a sentence.
-func (st *standing) place() string { return st.finding.Field + " on " + st.finding.Route }
+func (st *standing) place() string {
+	if st.finding.Route == "" {
+		return st.finding.Field + " on all routes together"
+	}
+	return st.finding.Field + " on " + st.finding.Route
+}
 
 // fault says what a deciding difference is, and why no budget saves it.
 func (s *scope) fault(st *standing) string {

@@ -11,6 +11,7 @@ type scope struct {
 	watch     *Watch
 	row       *RouteTally
 	whole     bool
+	paused    int64       // exchanges of the run that were dropped because the candidate was paused
 	few       bool        // a route with too few requests to confirm anything
 	standings []*standing // those with something to show, in the order of the tallies
 	confirmed []*standing // of these the confirmed ones, most evidence first
@@ -45,6 +46,24 @@ func (s *scope) add(st *standing) {
 	}
 	if st.hidden() {
 		s.hidden = append(s.hidden, NotJudged{st.row.Route, st.row.Field, st.n, ratio(st.row.Noise, st.n)})
+	}
+}
+
+// addTransport takes in the transport of all routes together, which says something where no route's own does: it is not
+// confirmed in any, and failed in several.
+func (s *scope) addTransport(st *standing) {
+	failing := 0
+	for _, own := range s.standings {
+		if own.row == nil || own.row.Field != fieldTransport {
+			continue
+		}
+		if own.finding.Confirmed {
+			return
+		}
+		failing++
+	}
+	if st.finding.Confirmed || failing > 1 && st.finding.LnE >= suspicion {
+		s.standings = append(s.standings, st)
 	}
 }
 

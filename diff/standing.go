@@ -167,3 +167,30 @@ func (w *Watch) latency(route *RouteTally, at time.Time) *standing {
 	st.finding.ExcessBounds[0], st.finding.ExcessBounds[1] = w.bets.interval(r.counts.scores(st.n), r.alpha)
 	return st
 }
+
+// transportShare is the part of α that the transport of all routes together may spend. The numbered hypotheses leave it:
+// theirs, 20/(j+20)² for j from 1, add up to 20·ψ′(21) = 0.97542 (ψ′ is the trigamma function).
+//
+// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 6.4.10 and 6.4.12.
+const transportShare = 0.02
+
+// transport judges whether the candidate fails where the secondary does not, over all routes together: a shadow that is
+// down is asked some twenty times, and these may be spread over as many routes.
+func (w *Watch) transport(t *Tallies) *standing {
+	c, n := t.Transport.Counts, t.Total.Compared
+	r := reading{
+		test: TestPresence, counts: c, alpha: transportShare * w.cfg.Alpha,
+		lnE: Evidence(c.CandidateOnly, c.ControlOnly), confirmed: t.Transport.Confirmed,
+	}
+	st := &standing{row: &FieldTally{Field: fieldTransport}, n: n}
+	if r.confirmed == nil && r.lnE >= -math.Log(r.alpha) {
+		r.confirmed = &Confirmation{Time: t.Total.Last, Requests: n, Alpha: w.cfg.Alpha}
+		st.fresh = []Confirmed{{"", fieldTransport, r.test, *r.confirmed}}
+	}
+	st.readings = []reading{r}
+	st.shown = &st.readings[0]
+	st.finding = r.finding("", fieldTransport, n)
+	st.finding.ExcessBounds[0], st.finding.ExcessBounds[1] = w.bets.interval(c.scores(n), r.alpha)
+	st.weigh(w)
+	return st
+}

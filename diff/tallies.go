@@ -36,8 +36,8 @@ type Confirmation struct {
 	Alpha    float64 // the run's α then
 }
 
-// Confirmed is one confirmation and what it is of. For latency Field is "latency" and Test is TestDrift; its Route is
-// empty when it is that of all routes together.
+// Confirmed is one confirmation and what it is of. For latency Field is "latency" and Test is TestDrift. Route is empty
+// when it is the latency, or the transport, of all routes together.
 type Confirmed struct {
 	Route, Field string
 	Test         Test
@@ -85,9 +85,11 @@ type LatencyTally struct {
 
 // Tallies is one run's counts at one moment. It is never changed once handed out.
 type Tallies struct {
-	Total  RouteTally
-	Routes []*RouteTally // sorted by Route
-	Fields []*FieldTally // sorted by Route, then Field
+	Total     RouteTally
+	Transport TestTally     // the field `transport` of all routes together; NewTally needs its Confirmed only
+	Paused    int64         // exchanges dropped because the candidate was paused for its failures
+	Routes    []*RouteTally // sorted by Route
+	Fields    []*FieldTally // sorted by Route, then Field
 }
 
 func (r *RouteTally) clone() *RouteTally {

@@ -25,6 +25,8 @@ const (
 // configured, 2,000 differing fields a route and 200,000 in all, never with the number of requests. It is not safe for concurrent use; what Cut returns is.
 type Tally struct {
 	total     RouteTally
+	transport TestTally // of all routes together
+	paused    int64
 	routes    rows[RouteTally]
 	fields    rows[FieldTally]
 	byRoute   map[string]*routeRow
@@ -46,7 +48,8 @@ func NewTally(from *Tallies) *Tally {
 	if from == nil {
 		from = &Tallies{}
 	}
-	t := &Tally{total: *from.Total.clone(), byRoute: map[string]*routeRow{}, changed: true}
+	t := &Tally{total: *from.Total.clone(), paused: from.Paused, byRoute: map[string]*routeRow{}, changed: true}
+	t.transport.Confirmed = from.Transport.Confirmed
 	t.routes = rows[RouteTally]{order: compareRoutes, copy: (*RouteTally).clone}
 	t.fields = rows[FieldTally]{order: compareFields, copy: (*FieldTally).clone}
 	t.routes.restore(from.Routes)
@@ -59,6 +62,9 @@ func NewTally(from *Tallies) *Tally {
 	t.nRoutes, t.nFields = len(t.routes.sorted), len(t.fields.sorted)
 	for _, f := range t.fields.sorted {
 		t.route(f.now.Route, true).fields[f.now.Field] = f
+		if f.now.Field == fieldTransport {
+			t.transport.merge(f.now.Tests[TestPresence].Counts)
+		}
 		for i := range f.now.Tests {
 			t.lastOrder = max(t.lastOrder, f.now.Tests[i].Order)
 		}
@@ -88,6 +94,9 @@ func (t *Tally) Add(c *Comparison) (route string) {
 		fc := &c.Fields[i]
 		if f := t.field(counts, r.Route, fc.Field); f != nil {
 			t.addField(f, fc, c.Time)
+			if fc.Field == fieldTransport {
+				t.transport.add(fc.Candidate > 0, fc.Control > 0)
+			}
 		} else {
 			beyond.fold(fc)
 		}
@@ -101,6 +110,15 @@ func (t *Tally) Add(c *Comparison) (route string) {
 // Knows tells whether a route has counts of its own.
 func (t *Tally) Knows(route string) bool { return t.byRoute[route] != nil }
 
+// Pause notes how many exchanges of the run have been dropped, since it began, because the candidate was paused for its
+// failures. It answers false when that is known.
+func (t *Tally) Pause(exchanges int64) (changed bool) {
+	changed = t.paused != exchanges
+	t.paused = exchanges
+	t.changed = t.changed || changed
+	return changed
+}
+
 // Confirm marks what Judge has confirmed; what is confirmed already stays as it was, and what is not known is ignored.
 func (t *Tally) Confirm(list []Confirmed) {
 	for _, c := range list {
@@ -109,6 +127,8 @@ func (t *Tally) Confirm(list []Confirmed) {
 		switch {
 		case c.Field == fieldLatency && c.Route == "":
 			latch(&t.total.Latency.Confirmed, &confirmation)
+		case c.Field == fieldTransport && c.Route == "":
+			latch(&t.transport.Confirmed, &confirmation)
 		case route == nil:
 			continue
 		case c.Field == fieldLatency:
@@ -135,7 +155,7 @@ func (t *Tally) Cut() (all, changed *Tallies) {
 	if !t.changed {
 		return t.last, &Tallies{Total: t.last.Total}
 	}
-	all, changed = &Tallies{Total: *t.total.clone()}, &Tallies{}
+	all, changed = &Tallies{Total: *t.total.clone(), Transport: t.transport, Paused: t.paused}, &Tallies{}
 	changed.Total = all.Total
 	all.Routes, changed.Routes = t.routes.cut()
 	all.Fields, changed.Fields = t.fields.cut()

@@ -50,7 +50,7 @@ type NotJudged struct {
 
 // Finding is one (route, field) at its gravest test that has evidence.
 type Finding struct {
-	Route         string     `json:"route"`
+	Route         string     `json:"route"` // empty: all routes together, of field transport
 	Field         string     `json:"field"`
 	Kind          Test       `json:"kind"` // marshals as its word
 	Compared      int64      `json:"compared"`
