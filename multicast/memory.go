@@ -17,10 +17,23 @@ type account struct {
 	held   atomic.Int64
 }
 
+// take adds n bytes to what is used; it answers false, and takes nothing, when the budget would be exceeded. What is not
+// granted is not seen for a moment either: it would keep others from what is theirs.
+func (m *memory) take(n int64) bool {
+	for {
+		used := m.used.Load()
+		if used+n > m.limit.Load() {
+			return false
+		}
+		if m.used.CompareAndSwap(used, used+n) {
+			return true
+		}
+	}
+}
+
 // take adds n bytes to what is held; it answers false, and takes nothing, when the budget would be exceeded.
 func (a *account) take(n int64) bool {
-	if a.memory.used.Add(n) > a.memory.limit.Load() {
-		a.memory.used.Add(-n)
+	if !a.memory.take(n) {
 		return false
 	}
 	a.held.Add(n)
