@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"shadowdiff/diff"
+	"shadowdiff/multicast"
 	"shadowdiff/normalize"
 )
 
@@ -55,12 +56,12 @@ func (b *backlog) add(all, changed *diff.Tallies) {
 // take their time and the counts are to be fresh.
 func (l *ledger) gather(db *DB, packUntil time.Time) (news bool) {
 	l.pack(db, packUntil)
+	if l.counters.read(db.deps.Counters) {
+		l.backlog.counters = true
+	}
 	cut := l.cut(db.deps.Names)
 	if cut {
 		l.judge()
-	}
-	if l.counters.read(db.deps.Counters) {
-		l.backlog.counters = true
 	}
 	l.board(db)
 	return cut || !l.backlog.empty()
@@ -71,7 +72,8 @@ func (l *ledger) cut(names *normalize.Names) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	settled := l.settle(names)
-	if !l.fresh && !settled {
+	paused := l.tally.Pause(l.counters.total.Shadow[multicast.Candidate.String()].Paused)
+	if !l.fresh && !settled && !paused {
 		return false
 	}
 	l.used = time.Now()

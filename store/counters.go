@@ -36,6 +36,7 @@ func addCounts(a, b multicast.Counts, sign int64) multicast.Counts {
 			sum.Shadow[role] = multicast.ShadowLegs{
 				Sent:    a.Shadow[role].Sent + sign*b.Shadow[role].Sent,
 				Outcome: addMap(a.Shadow[role].Outcome, b.Shadow[role].Outcome, sign),
+				Paused:  a.Shadow[role].Paused + sign*b.Shadow[role].Paused,
 			}
 		}
 	}
@@ -56,6 +57,6 @@ func equalCounts(a, b *multicast.Counts) bool {
 	return a.Requests == b.Requests && a.Exchanged == b.Exchanged && a.Compared == b.Compared &&
 		maps.Equal(a.Skipped, b.Skipped) && maps.Equal(a.Dropped, b.Dropped) && maps.Equal(a.Unknown, b.Unknown) &&
 		maps.EqualFunc(a.Shadow, b.Shadow, func(x, y multicast.ShadowLegs) bool {
-			return x.Sent == y.Sent && maps.Equal(x.Outcome, y.Outcome)
+			return x.Sent == y.Sent && x.Paused == y.Paused && maps.Equal(x.Outcome, y.Outcome)
 		})
 }

@@ -133,6 +133,10 @@ func (l *loader) confirmations() error {
 				return err
 			}
 			c.Time = fromMicros(when)
+			if at.route == "" && at.field == transportField {
+				l.all.Transport.Confirmed = c
+				return nil
+			}
 			if word == latencyTest {
 				r := findRoute(l.all, at.route)
 				if r == nil {

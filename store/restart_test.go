@@ -3,6 +3,8 @@ package store
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,5 +125,50 @@ func TestAnotherFingerprintBeginsANewRun(t *testing.T) {
 	db.Record(99, compared("GET /a", noon))
 	if db.Health().Stray != 1 {
 		t.Error("a comparison of no run was not noted")
+	}
+}
+
+// A candidate that died is remembered as such: what its failures on all routes together have confirmed, which samples show
+// it, and how many exchanges were dropped while it was paused.
+func TestRestartRemembersADeadCandidate(t *testing.T) {
+	cfg := testConfig(t)
+	proxy := multicast.Counts{}
+	deps := Deps{Counters: func() multicast.Counts { return proxy }}
+	db := openStore(t, cfg, deps)
+	run := startRun(t, db, candidateV1)
+	for i := range 6000 {
+		db.Record(run.ID, compared(fmt.Sprintf("GET /%c", 'a'+i%13), noon))
+	}
+	flush(t, db)
+	if v := db.Snapshot().Verdict; v.Word != diff.Equivalent {
+		t.Fatalf("while it lives it is %s: %v", v.Word, v.Reasons)
+	}
+	proxy.Shadow = map[string]multicast.ShadowLegs{"candidate": {Paused: 700}}
+	flush(t, db)
+	if v := db.Snapshot().Verdict; v.Word != diff.Undecided || db.Snapshot().Tallies.Paused != 700 {
+		t.Errorf("with 700 exchanges dropped it is %s: %v", v.Word, v.Reasons)
+	}
+	for i := range 20 {
+		c := compared(fmt.Sprintf("GET /%c", 'a'+i%13), noon, field("transport", 4, 0))
+		c.Failed = true
+		db.Record(run.ID, c)
+	}
+	flush(t, db)
+	before := db.Snapshot()
+	first := before.Verdict.Differences[slices.IndexFunc(before.Verdict.Differences, func(f diff.Finding) bool { return !f.Informs })]
+	if before.Verdict.Word != diff.Different || first.Route != "" || first.Field != "transport" || !first.Confirmed || len(first.Samples) != 10 {
+		t.Errorf("it is %s, first of the differences %+v", before.Verdict.Word, first)
+	}
+	closeStore(t, db)
+
+	proxy.Shadow = nil
+	db = openStore(t, cfg, deps)
+	startRun(t, db, candidateV1)
+	after := db.Snapshot()
+	if d := cmp.Diff(before.Tallies, after.Tallies, bySketch()); d != "" {
+		t.Errorf("tallies after a restart (-before +after):\n%s", d)
+	}
+	if d := cmp.Diff(before.Verdict, after.Verdict); d != "" {
+		t.Errorf("verdict after a restart (-before +after):\n%s", d)
 	}
 }

@@ -22,9 +22,25 @@ type Snapshot struct {
 }
 
 // SampleIDs returns the samples to look at first for a field of a route, the most telling first, ten at most; the first
-// of them is not displaced by what merely comes later. With an empty field they are exchanges of the route in which nothing differed.
+// of them is not displaced by what merely comes later. With an empty field they are exchanges of the route in which
+// nothing differed; with an empty route they are of all routes, the most telling one of each first.
 func (s *Snapshot) SampleIDs(route, field string) []int64 {
-	return slices.Clone(s.samples[route][field])
+	return slices.Clone(idsOf(s.samples, route, field))
+}
+
+func idsOf(samples map[string]map[string][]int64, route, field string) (ids []int64) {
+	if route != "" {
+		return samples[route][field]
+	}
+	routes := slices.Sorted(maps.Keys(samples))
+	for rank := range telling {
+		for _, route := range routes {
+			if own := samples[route][field]; rank < len(own) && len(ids) < telling {
+				ids = append(ids, own[rank])
+			}
+		}
+	}
+	return ids
 }
 
 // Snapshot returns the latest one, never nil.
@@ -90,7 +106,7 @@ func withSamples(v *diff.Verdict, samples map[string]map[string][]int64) *diff.V
 	filled.Differences = slices.Clone(v.Differences)
 	for i := range filled.Differences {
 		f := &filled.Differences[i]
-		f.Samples = samples[f.Route][f.Field]
+		f.Samples = idsOf(samples, f.Route, f.Field)
 		if f.Samples == nil {
 			f.Samples = []int64{} // "samples": []
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shadowdiff/diff"
+	"shadowdiff/normalize"
 )
 
 // statements are what the writer says to the disk, prepared once. All counting ones are upserts of whole totals.
@@ -268,9 +269,11 @@ func (w *writer) sample(in *sampleInsert) error {
 const (
 	latencyField = "latency" // of a confirmation that is of the pair of latencies
 	latencyTest  = "latency"
+
+	transportField = string(normalize.FieldTransport) // of no route: of the transport of all routes together
 )
 
-// orderOf is the j under which a test was confirmed.
+// orderOf is the j under which a test was confirmed; 0 for the transport of all routes together, which has none.
 func orderOf(all *diff.Tallies, c *diff.Confirmed) int {
 	if c.Field == latencyField {
 		if r := findRoute(all, c.Route); r != nil {
