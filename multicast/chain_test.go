@@ -33,7 +33,7 @@ func headerOf(t *testing.T, head, name string) (value string) {
 // A proxy whose candidate is another proxy: the second one serves the copy from its primary, mark and all, and asks nobody
 // else, whatever the way between the two.
 func TestChainEndsAtTheSecondProxy(t *testing.T) {
-	for _, scheme := range []string{"http://"} {
+	for _, scheme := range []string{"http://", "h2c://"} {
 		t.Run(scheme, func(t *testing.T) {
 			far, farShadows := make(chan string, 10), make(chan string, 10)
 			second := newRawStage(t, echoRaw(t, far), echoRaw(t, farShadows), echoRaw(t, farShadows), nil)
