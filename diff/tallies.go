@@ -92,6 +92,29 @@ type Tallies struct {
 	Fields    []*FieldTally // sorted by Route, then Field
 }
 
+// AllTransport is the field `transport` of all routes together, nil where no shadow has failed alone.
+func (t *Tallies) AllTransport() *FieldTally {
+	var all *FieldTally
+	for _, f := range t.Fields {
+		if f.Field != fieldTransport {
+			continue
+		}
+		if all == nil {
+			all = &FieldTally{Field: fieldTransport}
+		}
+		all.Raw += f.Raw
+		all.Noise += f.Noise
+		for i := range all.Tests {
+			all.Tests[i].merge(f.Tests[i].Counts)
+		}
+		stretch(&all.First, &all.Last, f.First, f.Last)
+	}
+	if all != nil {
+		all.Tests[TestPresence].Confirmed = t.Transport.Confirmed
+	}
+	return all
+}
+
 func (r *RouteTally) clone() *RouteTally {
 	c := *r
 	c.Unknown = maps.Clone(r.Unknown)

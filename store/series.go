@@ -261,8 +261,8 @@ func (db *DB) readMinute(ctx context.Context, run, begin int64) ([]seriesRow, er
 
 // Series returns a route's points in the order of time, those of all routes together without one, and with a Field those
 // of the field: they have a point for each one of the route, with nothing counted where the field did not differ, and
-// Compared is what the route compared less what failed. Points exist for minutes in which something ended. Limit,
-// Cursor and Result are not used.
+// Compared is what the route compared less what failed, unless the field is transport. Points exist for minutes in which
+// something ended. Limit, Cursor and Result are not used.
 func (db *DB) Series(ctx context.Context, f Filter) ([]Point, error) {
 	route, err := db.routeOf(ctx, f)
 	if err != nil {
@@ -279,13 +279,19 @@ func (db *DB) Series(ctx context.Context, f Filter) ([]Point, error) {
 		FROM series WHERE run = ? AND route = ? AND field = '' AND begin + span > ? AND begin < ? ORDER BY begin, span DESC`
 	args := []any{db.runOf(f), route, since, until}
 	if f.Field != "" {
-		query = `SELECT r.begin, r.span, r.compared - r.failed, 0, 0, coalesce(f.raw, 0), coalesce(f.noise, 0),
+		of := "route = ?4"
+		if route == "" {
+			of = "route <> ''"
+		}
+		query = `SELECT r.begin, r.span, r.compared - iif(?2 = ?7, 0, r.failed), 0, 0, coalesce(f.raw, 0), coalesce(f.noise, 0),
 			coalesce(f.candidate_only, 0), coalesce(f.control_only, 0), coalesce(f.both_sides, 0)
-			FROM series r LEFT JOIN series f
-			ON f.run = r.run AND f.route = r.route AND f.field = ? AND f.span = r.span AND f.begin = r.begin
-			WHERE r.run = ? AND r.route = ? AND r.field = '' AND r.begin + r.span > ? AND r.begin < ?
+			FROM series r LEFT JOIN (SELECT span, begin, sum(raw) AS raw, sum(noise) AS noise, sum(candidate_only) AS candidate_only,
+				sum(control_only) AS control_only, sum(both_sides) AS both_sides FROM series
+				WHERE run = ?1 AND field = ?2 AND ` + of + ` GROUP BY span, begin) f
+			ON f.span = r.span AND f.begin = r.begin
+			WHERE r.run = ?3 AND r.route = ?4 AND r.field = '' AND r.begin + r.span > ?5 AND r.begin < ?6
 			ORDER BY r.begin, r.span DESC`
-		args = append([]any{f.Field}, args...)
+		args = append(append([]any{db.runOf(f), f.Field}, args...), transportField)
 	}
 	rows, err := db.file.read.QueryContext(ctx, query, args...)
 	points, err := scanAll(rows, err, func(scan func(...any) error, p *Point) error {

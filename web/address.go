@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strconv"
 	"strings"
+
+	"shadowdiff/normalize"
 )
 
 // Addresses of pages hold the names themselves, base64url, so that a shared link needs no table and survives restarts.
@@ -23,8 +25,11 @@ func readFieldID(id string) (route, field string, ok bool) {
 		return "", "", false
 	}
 	route, field, ok = strings.Cut(both, "\x00")
-	return route, field, ok && route != "" && field != ""
+	return route, field, ok && field != "" && (route != "" || field == transport)
 }
+
+// transport is the one field that is also judged over all routes together: its route is then empty.
+const transport = string(normalize.FieldTransport)
 
 // Paths of pages below the listener's root; templates put the base path before them.
 

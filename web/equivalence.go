@@ -42,7 +42,7 @@ func (s *Server) equivalence(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	verdict := snap.Verdict
-	if route := q.text("route"); route != "" {
+	if route := s.current(snap, q.text("route")); route != "" {
 		if verdict = verdictOf(snap, route); verdict == nil {
 			return noSuchRoute(route, snap)
 		}
@@ -110,7 +110,7 @@ func (s *Server) window(w http.ResponseWriter, r *http.Request, q query, snap *s
 	if !until.IsZero() && !since.Before(until) {
 		return refuse(http.StatusBadRequest, "since=%s is not before until=%s", q.text("since"), q.text("until"))
 	}
-	route := q.text("route")
+	route := s.current(snap, q.text("route"))
 	if route != "" && verdictOf(snap, route) == nil {
 		return noSuchRoute(route, snap)
 	}

@@ -76,7 +76,13 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound, "this is not the address of a field; each route's page lists its own")
 	}
 	snap := s.deps.DB.Snapshot()
-	tally, whole := fieldOf(snap, route, field), routeOf(snap, route)
+	if now := s.current(snap, route); now != route {
+		return s.moved(w, r, fieldPath(now, field))
+	}
+	tally, whole, verdict := fieldOf(snap, route, field), routeOf(snap, route), verdictOf(snap, route)
+	if route == "" {
+		whole, verdict = &snap.Tallies.Total, snap.Verdict
+	}
 	if tally == nil || whole == nil {
 		return refuse(http.StatusNotFound, "field %s of route %s has not differed in this run", field, route)
 	}
@@ -88,15 +94,19 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := fieldPageOf(tally, whole, verdictOf(snap, route), samples, points)
+	page := fieldPageOf(tally, whole, verdict, samples, points)
 	page.More = next != ""
 	page.frame = s.frameFor(r, snap, field)
 	return s.render(w, r, http.StatusOK, "field", page)
 }
 
 func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, samples []*store.Sample, points []store.Point) *fieldPage {
+	requests := whole.Judged()
+	if t.Field == transport {
+		requests = whole.Compared
+	}
 	page := &fieldPage{
-		Route: t.Route, Field: t.Field, Square: squareOf(whole.Judged(), t.Tests[diff.TestValue].Counts),
+		Route: t.Route, Field: t.Field, Square: squareOf(requests, t.Tests[diff.TestValue].Counts),
 		Tests: testRows(t), Series: seriesOf(points), Kept: len(samples),
 		First: t.First, Last: t.Last,
 	}
@@ -105,7 +115,7 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 	page.Seen = c.CandidateOnly + c.ControlOnly + c.Both
 	if v != nil {
 		for _, f := range v.Differences {
-			if f.Field == t.Field {
+			if f.Field == t.Field && f.Route == t.Route {
 				view := findingOf(f, v.Budget)
 				view.Disagrees = disagreementOf(t, f.Compared)
 				if words := kindsOfBody(samples, f); words != "" {

@@ -120,14 +120,18 @@ func findingOf(f diff.Finding, budget float64) findingView {
 	if len(f.Samples) > 0 {
 		view.Sample = f.Samples[0]
 	}
+	if f.Route == "" {
+		view.Route = allRoutes
+	}
 	return view
 }
+
+// allRoutes stands where a route's name would, for the transport of all routes together.
+const allRoutes = "all routes together"
 
 // findingPath leads to the field's page, or to where its route's latency is shown.
 func findingPath(f diff.Finding) string {
 	switch {
-	case f.Route == "":
-		return "/"
 	case f.Field == "latency":
 		return routePath(f.Route) + "#latency"
 	default:
@@ -155,6 +159,8 @@ func meaning(f diff.Finding) string {
 	switch {
 	case f.Field == "latency":
 		return "The candidate takes longer than the control for the same request."
+	case f.Field == transport:
+		return "One of the two gave no answer, and the other did."
 	case f.Field == diff.FieldSize && f.Kind == diff.TestDrift:
 		return "The candidate's bodies tend to be " + leans(f, "longer", "shorter") + " than the control's."
 	case f.Field == "body" && f.Kind == diff.TestType:

@@ -78,7 +78,8 @@ type readings struct {
 	db       *store.DB
 	instance func() Instance
 
-	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run, reloaded, loaded, circuit *prometheus.Desc
+	skipped, dropped, shadow, compared, unknown, inFlight, queue, captured, verdict, excess, confirmed, run, reloaded, loaded, circuit,
+	names, folded, other, samplesLost *prometheus.Desc
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -89,21 +90,25 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance) *readings {
 	return &readings{
 		proxy: proxy, db: db, instance: instance,
-		skipped:   describe("skipped_total", "Requests for which no shadow was asked, by reason.", "reason"),
-		dropped:   describe("dropped_total", "Sampled requests that were given up before the shadows were asked, by reason.", "reason"),
-		shadow:    describe("shadow_total", "Shadow requests sent, by how they ended.", "role", "outcome"),
-		compared:  describe("compared_total", "Requests compared in the present run, by route and result.", "route", "result"),
-		unknown:   describe("unknown_total", "Exchanges that could not be judged, by reason.", "reason"),
-		inFlight:  describe("in_flight", "Shadow requests under way.", "role"),
-		queue:     describe("queue_length", "Exchanges waiting to be sent to the shadows."),
-		captured:  describe("captured_bytes", "Bytes held for exchanges under way."),
-		verdict:   describe("verdict", "1 for the present verdict of the run, 0 for the other two.", "verdict"),
-		excess:    describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound"),
-		confirmed: describe("confirmed_differences", "Confirmed differences of the run."),
-		run:       describe("run_info", "1; the label names the present run.", "run"),
-		circuit:   describe("circuit_open", "1 while a shadow that has failed again and again is not asked, or tried by one request, else 0.", "role"),
-		reloaded:  describe("config_last_reload_successful", "1 while the configuration last read is in force, 0 when it was not taken."),
-		loaded:    describe("config_last_reload_success_timestamp_seconds", "When the configuration in force was read."),
+		skipped:     describe("skipped_total", "Requests for which no shadow was asked, by reason.", "reason"),
+		dropped:     describe("dropped_total", "Sampled requests that were given up before the shadows were asked, by reason.", "reason"),
+		shadow:      describe("shadow_total", "Shadow requests sent, by how they ended.", "role", "outcome"),
+		compared:    describe("compared_total", "Requests compared in the present run, by route and result.", "route", "result"),
+		unknown:     describe("unknown_total", "Exchanges that could not be judged, by reason.", "reason"),
+		inFlight:    describe("in_flight", "Shadow requests under way.", "role"),
+		queue:       describe("queue_length", "Exchanges waiting to be sent to the shadows."),
+		captured:    describe("captured_bytes", "Bytes held for exchanges under way."),
+		verdict:     describe("verdict", "1 for the present verdict of the run, 0 for the other two.", "verdict"),
+		excess:      describe("excess", "Bounds of the excess disagreement of the run, as a share.", "bound"),
+		confirmed:   describe("confirmed_differences", "Confirmed differences of the run."),
+		run:         describe("run_info", "1; the label names the present run.", "run"),
+		circuit:     describe("circuit_open", "1 while a shadow that has failed again and again is not asked, or tried by one request, else 0.", "role"),
+		reloaded:    describe("config_last_reload_successful", "1 while the configuration last read is in force, 0 when it was not taken."),
+		names:       describe("route_names", "Names of routes in use: made from paths, or given by clients."),
+		folded:      describe("route_names_folded_total", "Places of the paths at which all values count as one."),
+		other:       describe("route_names_other_total", "Requests counted for (other) because there were too many names of routes."),
+		samplesLost: describe("samples_lost_total", "Samples that could not be kept: too many came at one time, or they could not be redacted."),
+		loaded:      describe("config_last_reload_success_timestamp_seconds", "When the configuration in force was read."),
 	}
 }
 
@@ -112,6 +117,7 @@ func (c *readings) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.skipped, c.dropped, c.shadow, c.compared, c.unknown, c.inFlight, c.queue, c.captured,
 		c.verdict, c.excess, c.confirmed, c.run, c.reloaded, c.loaded, c.circuit,
+		c.names, c.folded, c.other, c.samplesLost,
 	} {
 		ch <- d
 	}
@@ -145,6 +151,11 @@ func (c *readings) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.excess, snap.Verdict.ExcessBounds[1], "upper")
 	gauge(c.confirmed, float64(confirmedIn(snap.Verdict)))
 	gauge(c.run, 1, snap.Run.Name)
+	health := c.db.Health()
+	gauge(c.names, float64(health.Names.Routes+health.Names.Given))
+	total(c.folded, int64(health.Names.Folds))
+	total(c.other, health.Names.Other)
+	total(c.samplesLost, health.SamplesLost)
 	now := c.instance()
 	if now.Reload != nil && !now.Reload.Good {
 		gauge(c.reloaded, 0)

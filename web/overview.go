@@ -42,7 +42,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 	}
 	counts, now := s.deps.Proxy.Counts(), s.deps.Instance()
 	page := overviewOf(snap, counts)
-	page.Series, page.State = series, stateOf(now, counts)
+	page.Series, page.State = series, stateOf(now, counts, s.deps.DB.Health())
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
 	if snap.Verdict.Compared == 0 {
 		page.Steps = stepsOf(now.Targets, page.Switch, page.Lost, counts)
@@ -150,7 +150,7 @@ func decidingIn(v *diff.Verdict) (deciding, informing int) {
 func onRoutes(v *diff.Verdict) string {
 	routes := map[string]bool{}
 	for _, f := range v.Differences {
-		if f.Confirmed && !f.Informs {
+		if f.Confirmed && !f.Informs && f.Route != "" {
 			routes[f.Route] = true
 		}
 	}

@@ -86,7 +86,8 @@ func (r *rig) open(cfg multicast.Config) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	comparer := diff.NewComparer(rules, new(normalize.Names), diff.DefaultLimits())
+	names := new(normalize.Names)
+	comparer := diff.NewComparer(rules, names, diff.DefaultLimits())
 	var run store.Run
 	deliver := func(ex *multicast.Exchange) {
 		r.db.Record(run.ID, comparer.Compare(ex))
@@ -101,7 +102,7 @@ func (r *rig) open(cfg multicast.Config) {
 	}
 	storing := store.DefaultConfig()
 	storing.Path = filepath.Join(r.t.TempDir(), "test.db")
-	r.db, err = store.Open(storing, store.Deps{Log: quiet(), Judge: diff.DefaultConfig(), Counters: r.proxy.Counts})
+	r.db, err = store.Open(storing, store.Deps{Log: quiet(), Judge: diff.DefaultConfig(), Counters: r.proxy.Counts, Names: names})
 	if err != nil {
 		r.t.Fatal(err)
 	}

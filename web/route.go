@@ -10,6 +10,7 @@ import (
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
+	"shadowdiff/store"
 )
 
 // routePage answers "which fields of this route differ, and whose doing is it?".
@@ -34,6 +35,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound, "this is not the address of a route; the overview lists them all")
 	}
 	snap := s.deps.DB.Snapshot()
+	if now := s.current(snap, name); now != name {
+		return s.moved(w, r, routePath(now))
+	}
 	tally, verdict := routeOf(snap, name), verdictOf(snap, name)
 	if tally == nil || verdict == nil {
 		return noSuchRoute(name, snap)
@@ -48,6 +52,21 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	page.Equal = snap.SampleIDs(name, "")
 	page.frame = s.frameFor(r, snap, name)
 	return s.render(w, r, http.StatusOK, "route", page)
+}
+
+// current is the name under which a route is counted by now: routes become one as names are learnt, and addresses that
+// people keep hold their former names.
+func (s *Server) current(snap *store.Snapshot, route string) string {
+	if route == "" || routeOf(snap, route) != nil {
+		return route
+	}
+	return s.deps.DB.CurrentRoute(route)
+}
+
+// moved sends people on to a page's present address. Not for good: another run may count under the former name.
+func (s *Server) moved(w http.ResponseWriter, r *http.Request, path string) error {
+	http.Redirect(w, r, s.prefix+path, http.StatusFound)
+	return nil
 }
 
 func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
+	"shadowdiff/store"
 )
 
 // stateView says how this instance fares: each shadow, and the configuration.
@@ -21,7 +23,7 @@ type stateRow struct {
 	At   time.Time // zero: none
 }
 
-func stateOf(now Instance, counts multicast.Counts) stateView {
+func stateOf(now Instance, counts multicast.Counts, health store.Health) stateView {
 	var rows stateView
 	for _, role := range []struct {
 		multicast.Role
@@ -31,7 +33,31 @@ func stateOf(now Instance, counts multicast.Counts) stateView {
 			rows = append(rows, shadowRow(role.String(), role.address, circuit))
 		}
 	}
-	return append(rows, configurationRow(now))
+	rows = append(rows, configurationRow(now))
+	if names := health.Names; names.Folds > 0 || names.Other > 0 {
+		rows = append(rows, namesRow(names))
+	}
+	if health.SamplesLost > 0 {
+		rows = append(rows, stateRow{
+			Name: "samples", Word: "lost", Bad: true,
+			Text: things(health.SamplesLost, "sample") + " could not be kept: too many came at one time, or they could not be redacted.",
+		})
+	}
+	return rows
+}
+
+// namesRow says what became of the routes' names: that there are fewer than paths, or were more than can be counted.
+func namesRow(names normalize.NamesCounts) stateRow {
+	row := stateRow{Name: "route names", Word: "in use", Text: things(int64(names.Routes+names.Given), "name") + "."}
+	if names.Folds > 0 {
+		row.Word = "folded"
+		row.Text += " " + isAre(names.Folds, "place of the paths had", "places of the paths had") + " so many values that all count as {id}."
+	}
+	if names.Other > 0 {
+		row.Word, row.Bad = "too many", true
+		row.Text += " " + things(names.Other, "request") + " beyond the bounds counted for (other)."
+	}
+	return row
 }
 
 func shadowRow(role, address string, c multicast.Circuit) stateRow {

@@ -136,9 +136,9 @@ func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
 	if err := currentRun(q, snap.Run); err != nil {
 		return err
 	}
-	items := []fieldItem{}
+	items, route := []fieldItem{}, s.current(snap, q.text("route"))
 	for _, t := range snap.Tallies.Fields {
-		if matches(q.text("route"), t.Route) && matches(q.text("field"), t.Field) {
+		if matches(route, t.Route) && matches(q.text("field"), t.Field) {
 			items = append(items, s.fieldItems(t, test, confirmed)...)
 		}
 	}
@@ -207,8 +207,11 @@ func (s *Server) counters(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, s.deps.Proxy.Counts())
 }
 
-// fieldOf finds one field's tally in a snapshot.
+// fieldOf finds one field's tally in a snapshot; without a route that of transport over all of them.
 func fieldOf(snap *store.Snapshot, route, field string) *diff.FieldTally {
+	if route == "" && field == transport {
+		return snap.Tallies.AllTransport()
+	}
 	fields := snap.Tallies.Fields // sorted by route, then field
 	i, found := slices.BinarySearchFunc(fields, [2]string{route, field}, func(t *diff.FieldTally, k [2]string) int {
 		if c := strings.Compare(t.Route, k[0]); c != 0 {
