@@ -215,14 +215,15 @@ type equivalence struct {
 	Compared    int64
 	Verdict     string
 	Differences []struct {
-		Field string
+		Field     string
+		Confirmed bool
 	}
 }
 
-// has reports whether a difference in this field was seen, on any route.
-func (e equivalence) has(field string) bool {
+// confirmed reports whether a difference in this field is, on any route or on all of them together.
+func (e equivalence) confirmed(field string) bool {
 	for _, d := range e.Differences {
-		if d.Field == field {
+		if d.Field == field && d.Confirmed {
 			return true
 		}
 	}
