@@ -83,8 +83,7 @@ func (d *dispatcher) start(f *flight) {
 
 // pump starts what may start, and drops what comes to a paused shadow. The caller holds mu.
 func (d *dispatcher) pump() {
-	d.expire()
-	for len(d.waiting) > 0 {
+	for d.expire(); len(d.waiting) > 0; d.expire() { // each has a time of its own
 		f := d.waiting[0]
 		now := time.Now()
 		passes := d.passes(f, now)
@@ -213,6 +212,9 @@ func (d *dispatcher) failAll(reason Reason) {
 func (d *dispatcher) resize(cfg *ShadowConfig, roles []Role) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if len(roles) == 0 {
+		return // what waits came under a setup with shadows, and keeps its limits
+	}
 	d.limit, d.ahead = cfg.Queue, 0
 	for _, role := range roles {
 		room := cfg.concurrency(role)

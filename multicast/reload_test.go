@@ -78,6 +78,28 @@ func TestAnExchangeBelongsToItsOwnConfiguration(t *testing.T) {
 	}
 }
 
+// What waits for its shadows when the candidate is taken out of the configuration still has them asked.
+func TestAReloadWithoutACandidateStrandsNothing(t *testing.T) {
+	held := make(chan struct{})
+	release := sync.OnceFunc(func() { close(held) })
+	defer release()
+	hold := func(w http.ResponseWriter, _ *http.Request) { <-held }
+	s := newStage(t, map[Role]http.HandlerFunc{Secondary: hold, Candidate: hold}, func(c *Config) { c.Shadow.Concurrency = 1 })
+	for range 4 {
+		s.get("/a")
+	}
+	s.eventually("one is asked and the others wait", func() bool {
+		return s.proxy.Counts().Queue == 3 && len(s.upstream[Candidate].requests()) == 1
+	})
+	if err := s.proxy.Reconfigure(s.reconfigured(func(c *Config) { c.Candidate = "" }), nil); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	s.eventually("all were asked", func() bool { return s.proxy.Counts().Compared == 4 })
+	s.get("/a")
+	s.counts(Counts{Requests: 5, Skipped: map[Reason]int64{ReasonDisabled: 1}, Exchanged: 4, Compared: 4})
+}
+
 // A configuration with a fault, and one for which no run can begin, change nothing.
 func TestReconfigureChangesAllOrNothing(t *testing.T) {
 	s := newStage(t, nil, func(c *Config) { c.Sample = Whole / 2 })
