@@ -77,7 +77,7 @@ func watch(look func()) (stop func()) {
 // Hundreds of uploads beside shadows that hang: what is captured never exceeds the budget, for no moment, the rest is
 // dropped for want of memory, and each client is served.
 func TestBudgetHoldsUnderACrowd(t *testing.T) {
-	const budget, clients, each = 10 << 20, 25, 20
+	const budget, clients, each = 4 << 20, 10, 15
 	primary := newHandlerServer(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, "hello")

@@ -10,6 +10,40 @@ import (
 	"time"
 )
 
+// Requests in turn on one connection, beside shadows that say nothing: each is answered on it, what is asked ends by the
+// clock, and what finds no room is dropped.
+func TestHangingShadowsEndByTheClock(t *testing.T) {
+	const requests, legs, timeout = 20, 4, 300 * time.Millisecond
+	good := newHandlerServer(t, answer(200, "hello"))
+	s := newRawStage(t, good, sink(t), sink(t), func(c *Config) {
+		c.Shadow.Concurrency, c.Shadow.Queue, c.Shadow.Timeout = legs, 0, timeout
+	})
+	w := s.dial()
+	if err := w.repeat("GET /n HTTP/1.1\r\nHost: a\r\n\r\n", "GET", requests); err != nil {
+		t.Error(err)
+	}
+	s.eventually("every request has its place", func() bool { return s.proxy.Counts().Open == 0 })
+	sent := s.proxy.Counts().Exchanged
+	if sent < legs {
+		t.Errorf("only %d were asked", sent)
+	}
+	want := Counts{Requests: requests, Exchanged: sent, Unknown: map[Reason]int64{ReasonShadowsFailed: sent}}
+	if sent < requests {
+		want.Dropped = map[Reason]int64{ReasonQueue: requests - sent}
+	}
+	s.counts(want)
+	for _, role := range [...]Role{Secondary, Candidate} {
+		s.outcomes(role, map[Outcome]int64{OutcomeTimeout: sent})
+	}
+	for range sent {
+		for role, res := range s.exchange().Responses {
+			if Role(role) != Primary && res.Duration < timeout {
+				t.Errorf("the %s was given up after %s", Role(role), res.Duration)
+			}
+		}
+	}
+}
+
 // A shadow that drips, and so stays below every cap, is given up at its deadline all the same: the deadline spans the body.
 func TestDrippingShadowHasADeadline(t *testing.T) {
 	const cap = 64 << 10

@@ -129,3 +129,31 @@ func TestThousandsOfHangingShadows(t *testing.T) {
 	s.outcomes(Candidate, map[Outcome]int64{OutcomeCancelled: int64(legs)})
 	s.outcomes(Secondary, map[Outcome]int64{OutcomeCancelled: int64(legs)})
 }
+
+// Refused uploads leave nothing behind, on either side, though their clients never send the rest.
+func TestRefusedUploadsLeaveNothing(t *testing.T) {
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, ok := readHead(r); ok {
+			_, _ = io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno")
+			_, _ = io.Copy(io.Discard, r)
+		}
+	})
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+	refused := func(times int) {
+		t.Helper()
+		for range times {
+			w := s.dial()
+			w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 50000000\r\n\r\nabc")
+			if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 413 ") || !strings.Contains(head, "\r\nConnection: close\r\n") || w.read(2) != "no" {
+				t.Errorf("got %q", head)
+			}
+			_ = w.Close()
+		}
+		s.eventually("every request has its place", func() bool { return s.proxy.Counts().Open == 0 })
+	}
+	idle := s.resources()
+	const uploads = 15
+	refused(uploads)
+	s.eventually("all is given back", func() bool { return s.resources().within(idle) })
+	s.counts(Counts{Requests: uploads, Skipped: map[Reason]int64{ReasonRequestIncomplete: uploads}})
+}
