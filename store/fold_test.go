@@ -212,13 +212,17 @@ func findField(t *testing.T, all *diff.Tallies, route, name string) *diff.FieldT
 // the earliest stands, on the disk too.
 func TestConfirmationsOutliveAFold(t *testing.T) {
 	cfg := testConfig(t)
+	cfg.SamplesPerField = 1
 	s := newShop(t, cfg)
 	for i := range 65 { // all are asked alike, so that none stands out; the first is not the first by its name
 		for range 20 {
 			s.ask("/products/"+slug(64-i), field("body.price", 1, 0))
 		}
-		flush(t, s.db)
+		if i%8 == 0 {
+			flush(t, s.db)
+		}
 	}
+	flush(t, s.db)
 	earliest := findField(t, s.db.Snapshot().Tallies, "GET /products/"+slug(64), "body.price").Tests[diff.TestValue].Confirmed
 	if earliest == nil {
 		t.Fatal("20 of 20 are not confirmed")
@@ -469,7 +473,7 @@ func foldUntilKilled(path string) error {
 func TestKillAmongFolds(t *testing.T) {
 	cfg := testConfig(t)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	for round := range 4 {
+	for round := range 2 {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), crashFoldEnv+"="+cfg.Path)
 		pipe, err := child.StdoutPipe()
@@ -512,16 +516,16 @@ func checkFolded(t *testing.T, round int, s *shop, h heard) {
 	}
 	folds, _ := s.names.Folds()
 	t.Logf("round %d: %d compared in %d routes, %d places folded", round, found, len(all.Routes), len(folds))
-	if round == 3 && len(folds) == 0 {
+	if round == 1 && len(folds) == 0 {
 		t.Error("nothing has folded")
 	}
-	checkSamples(t, s.db, found > 0)
+	checkSamples(t, s.db) // there may be none: of those of several routes one stays, and it may have been on its way
 }
 
 // At any time, before and after folds, with a disk that fails now and then and with restarts: what was recorded is what
 // the run counts, and what its routes count together.
 func TestNothingIsLostOrDoubledByFolds(t *testing.T) {
-	for range 8 {
+	for range 4 {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 4))
 		cfg := testConfig(t)

@@ -181,24 +181,40 @@ func (s *shelf) change(e entry, into *reservoir, slot slot) {
 // former names, since the new one's follow; what it does not hold is added to the new name's. Nothing is left to be done
 // when it is done again.
 func (w *writer) moves(b *backlog) error {
-	for _, from := range slices.Sorted(maps.Keys(b.moved)) {
-		for _, text := range [...]string{
-			`INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
-				SELECT run, ?3, field, test, ordinal, time, requests, alpha FROM confirmation WHERE run = ?1 AND route = ?2` + earliest,
-			`INSERT INTO series (run, route, field, span, begin, compared, unknown, failed, raw, noise, candidate_only,
-				control_only, both_sides)
-				SELECT run, ?3, field, span, begin, compared, unknown, failed, raw, noise, candidate_only, control_only, both_sides
-				FROM series WHERE run = ?1 AND route = ?2` + addSeries,
-			`UPDATE sample SET route = ?3 WHERE run = ?1 AND route = ?2`,
-		} {
-			if _, err := w.tx.ExecContext(w.ctx, text, w.run, from, b.moved[from]); err != nil {
-				return err
-			}
+	if len(b.moved) == 0 {
+		return nil
+	}
+	texts := []string{
+		`INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
+			SELECT run, ?3, field, test, ordinal, time, requests, alpha FROM confirmation WHERE run = ?1 AND route = ?2` + earliest,
+		`INSERT INTO series (run, route, field, span, begin, compared, unknown, failed, raw, noise, candidate_only,
+			control_only, both_sides)
+			SELECT run, ?3, field, span, begin, compared, unknown, failed, raw, noise, candidate_only, control_only, both_sides
+			FROM series WHERE run = ?1 AND route = ?2` + addSeries,
+		`UPDATE sample SET route = ?3 WHERE run = ?1 AND route = ?2`,
+	}
+	for _, table := range [...]string{"route_tally", "unknown_tally", "field_tally", "test_tally", "confirmation", "series"} {
+		texts = append(texts, `DELETE FROM `+table+` WHERE run = ?1 AND route = ?2 AND route <> ?3`)
+	}
+	former := slices.Sorted(maps.Keys(b.moved))
+	for _, text := range texts { // each for all routes: to prepare a statement takes longer than to execute it
+		if err := w.move(text, former, b.moved); err != nil {
+			return err
 		}
-		for _, table := range [...]string{"route_tally", "unknown_tally", "field_tally", "test_tally", "confirmation", "series"} {
-			if _, err := w.tx.ExecContext(w.ctx, `DELETE FROM `+table+` WHERE run = ? AND route = ?`, w.run, from); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// move executes a statement for each route that was merged.
+func (w *writer) move(text string, former []string, moved map[string]string) error {
+	stmt, err := w.tx.PrepareContext(w.ctx, text)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, from := range former {
+		if _, err := stmt.ExecContext(w.ctx, w.run, from, moved[from]); err != nil {
+			return err
 		}
 	}
 	return nil
