@@ -70,3 +70,37 @@ func TestFailuresDoNotFloodTheLog(t *testing.T) {
 	}
 	s.counts(Counts{Requests: requests, Skipped: map[Reason]int64{ReasonPrimaryFailed: requests}})
 }
+
+// What is not HTTP is told of in the log, and not cited: it may be anybody's cookie, or a piece of a body.
+func TestFailuresCiteNothing(t *testing.T) {
+	for _, said := range []string{
+		"secret is no HTTP\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nSet-Cookie sid=secret\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: secret \"and\" secret\x01\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: secret\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: secret\r\n\r\n",
+		"HTTP/1.1 secret OK\r\n\r\n",
+		"HTTP/secret 200 OK\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n",
+	} {
+		says := func(conn net.Conn, r *bufio.Reader) {
+			if _, ok := readHead(r); ok {
+				_, _ = io.WriteString(conn, said)
+			}
+		}
+		good := newHandlerServer(t, answer(200, "hello"))
+		s := newRawStage(t, good, raw(t, says), raw(t, says), nil)
+		s.get("/a")
+		s.exchange()
+		s.eventually("the shadows' failures are told", func() bool { return strings.Count(s.log.String(), "shadow failed") == 2 })
+		p := newRawStage(t, raw(t, says), good, good, func(c *Config) { c.Sample = 0 })
+		w := p.dial()
+		w.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		w.rest()
+		for _, log := range []string{s.log.String(), p.log.String()} {
+			if strings.Contains(log, "secret") {
+				t.Errorf("of %q was logged:\n%s", said, log)
+			}
+		}
+	}
+}

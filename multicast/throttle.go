@@ -22,10 +22,43 @@ func (t *throttle) warn(message string, attrs ...any) {
 		t.missed.Add(1)
 		return
 	}
+	for i, attr := range attrs {
+		if a, ok := attr.(slog.Attr); ok && a.Key == "err" {
+			attrs[i] = slog.String(a.Key, unquoted(a.Value.String()))
+		}
+	}
 	if missed := t.missed.Swap(0); missed > 0 {
 		attrs = append(attrs, slog.Int64("left_out", missed))
 	}
 	t.log.Warn(message, attrs...)
+}
+
+// unquoted leaves out of an error what net/http cites of what a peer has sent, lines of a head and bytes of a body: it may
+// be secret.
+func unquoted(err string) string {
+	var b strings.Builder
+	for {
+		before, cited, found := strings.Cut(err, `"`)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString(`"…"`)
+		err = afterQuote(cited)
+	}
+}
+
+// afterQuote is what follows the end of a quoted string, in Go's syntax.
+func afterQuote(s string) string {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return s[i+1:]
+		}
+	}
+	return ""
 }
 
 // ServerLog is for the ErrorLog of an http.Server. What happens to one connection may happen to all, as when no file

@@ -6,12 +6,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/mattn/go-isatty"
+
+	"shadowdiff/multicast"
 )
 
 // runServe is the service. Exit code 0 after an orderly stop, 1 when a second signal cut that short, 2 when it could not
@@ -94,6 +97,10 @@ func serve(cfg config, from source, log *slog.Logger, std stdio) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+
+	// net/http's client says here, and nowhere else, that a peer has sent more than its answer, and cites it.
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(multicast.ServerLog(log).Writer())
 
 	s, err := newService(cfg, from, log)
 	if err != nil {
