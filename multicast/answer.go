@@ -29,7 +29,10 @@ func (v *visit) head(res *http.Response) (announced []string) {
 			h[name] = nil
 		}
 	}
-	if res.ContentLength < 0 && v.in.ProtoMajor == 1 { // said aloud, or net/http gives a short answer a length
+	trailers := len(res.Trailer) > 0 && v.in.ProtoAtLeast(1, 1) && bodied(v.in.Method, res.StatusCode)
+	if v.in.ProtoMajor == 1 && (trailers || res.ContentLength < 0) {
+		// Said aloud, or net/http gives a short answer a length, and one with a length no trailers.
+		delete(h, "Content-Length")
 		h["Transfer-Encoding"] = []string{"chunked"}
 	}
 	if len(res.Trailer) > 0 {
@@ -48,10 +51,15 @@ func (v *visit) head(res *http.Response) (announced []string) {
 	return announced
 }
 
+// bodied reports whether an answer may have a body.
+func bodied(method string, status int) bool {
+	return method != http.MethodHead && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
 // closeUnread ends an HTTP/1 connection after this answer if the request body has not come to its end: net/http would
 // go on to read it beside the primary's transport.
 func (v *visit) closeUnread() {
-	if v.upload != nil && v.in.ProtoMajor == 1 && !v.upload.whole() {
+	if v.upload != nil && v.in.ProtoMajor == 1 && !v.in.Close && !v.upload.whole() {
 		v.client.Header().Set("Connection", "close")
 	}
 }

@@ -16,6 +16,9 @@ func (v *visit) ask() (*http.Response, error) {
 		transport = v.setup.switching
 	}
 	res, err := transport.RoundTrip(out)
+	for err != nil && v.link != nil && v.link.unused(v) && out.Context().Err() == nil {
+		res, err = transport.RoundTrip(out) // as if it had found the connection closed when it looked for one
+	}
 	v.mu.Lock()
 	v.answering = true
 	v.mu.Unlock()
@@ -38,11 +41,17 @@ func (v *visit) request() *http.Request {
 	out.Body, out.Trailer, out.Close = nil, nil, false
 	if v.upload != nil {
 		out.Body, out.Trailer = v.upload, v.upload.trailer
-		if in.ContentLength < 0 { // said aloud, or net/http reads ahead to see whether there is a body
+		switch {
+		case in.ContentLength < 0: // said aloud, or net/http reads ahead to see whether there is a body
 			out.TransferEncoding = []string{"chunked"}
+		case in.Trailer != nil && !v.setup.primary.h2c: // which HTTP/1 has behind chunks only
+			out.TransferEncoding, out.ContentLength = []string{"chunked"}, -1
 		}
 	}
 	if v.flight != nil {
+		if in.Trailer != nil { // the shadows, too, speak HTTP/1
+			v.flight.length = -1
+		}
 		v.flight.sent(out)
 	}
 	return out
@@ -65,10 +74,15 @@ func (v *visit) presence() context.Context {
 
 // connected notes the connection that the primary is asked over.
 func (v *visit) connected(info httptrace.GotConnInfo) {
-	v.link = linkOf(info.Conn)
-	if v.link != nil {
-		v.link.take(v, info.Reused)
+	l := linkOf(info.Conn)
+	if l == nil {
+		return
 	}
+	if v.link != nil { // lost, and net/http asks again
+		v.link.release(v)
+	}
+	v.link = l
+	l.take(v, info.Reused)
 }
 
 // disconnected notes that the answer is whole and the connection no longer this visit's.

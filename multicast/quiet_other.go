@@ -6,3 +6,6 @@ package multicast
 func (c *conn) quiet() bool { return true }
 
 func (c *conn) peek(uintptr) bool { return true }
+
+// stale cannot tell either.
+func (l *link) stale() bool { return false }

@@ -22,7 +22,7 @@ func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
 		return nil, fmt.Errorf("upstream.tls: %w", err)
 	}
 	return &http.Transport{
-		DialContext:            linked((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext),
+		DialContext:            linked((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext, t.scheme == "http" && !t.h2c),
 		TLSHandshakeTimeout:    cfg.DialTimeout,
 		TLSClientConfig:        tlsConfig,
 		ResponseHeaderTimeout:  cfg.HeadTimeout,

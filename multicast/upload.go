@@ -23,8 +23,9 @@ type upload struct {
 	expects bool        // the client waits for 100 before it sends
 	asked   time.Time   // when the primary had the head; of the transport's writing goroutine
 
-	reading sync.Mutex // held by Read
-	closing sync.Mutex // held by Close
+	reading sync.Mutex  // held by Read
+	closing sync.Mutex  // held by Close
+	begun   atomic.Bool // something may have been read; guarded, where it matters, by the link
 	stopped atomic.Bool
 	stop    chan struct{} // closed when stopped
 	cut     atomic.Bool   // stopped before the upload had ended
@@ -32,7 +33,10 @@ type upload struct {
 	size    int64 // of what was read; guarded by reading
 }
 
-var errUnwanted = errors.New("the primary ended while the client was sending")
+var (
+	errUnwanted = errors.New("the primary ended while the client was sending")
+	errLost     = errors.New("the connection was closed before it was used")
+)
 
 // How an upload ends.
 const (
@@ -87,6 +91,9 @@ func (v *visit) invite() {
 func (u *upload) Read(p []byte) (int, error) {
 	u.reading.Lock()
 	defer u.reading.Unlock()
+	if !u.begin() {
+		return 0, errLost
+	}
 	if u.expects && !u.invited() {
 		<-u.stop
 	}
@@ -112,6 +119,23 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// begin answers false when the connection that the transport sends it on is closed already: what the client has sent stays
+// there, for another one.
+func (u *upload) begin() bool {
+	if u.begun.Load() {
+		return true
+	}
+	if l := u.visit.link; l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.closed {
+			return false
+		}
+	}
+	u.begun.Store(true)
+	return true
+}
+
 // invited says 100 to a client that waits for it, unless the primary has answered for good: then the transport reads only
 // to keep its connection usable, and the client is about to be refused.
 func (u *upload) invited() bool {
@@ -126,7 +150,8 @@ func (u *upload) invited() bool {
 
 func uploadFault(err error) int32 {
 	var network net.Error
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) ||
+		strings.Contains(err.Error(), "unexpected EOF") { // in the trailers, for which net/http has an error of its own
 		return uploadGone
 	}
 	return uploadBroken
@@ -143,8 +168,15 @@ func (u *upload) endTrailer() {
 	}
 }
 
-// Close stops the reading, for good.
+// Close stops the reading, for good. What was not begun may still be wanted, on another connection.
 func (u *upload) Close() error {
+	if u.begun.Load() {
+		return u.halt()
+	}
+	return nil
+}
+
+func (u *upload) halt() error {
 	u.closing.Lock()
 	defer u.closing.Unlock()
 	if u.stopped.Swap(true) {
@@ -167,7 +199,7 @@ const lingering = time.Second
 
 // end is Close for the one who is about to return from the handler: the transport reads no more when it returns.
 func (u *upload) end() {
-	_ = u.Close()
+	_ = u.halt()
 	if u.whole() || u.visit.in.ProtoMajor != 1 {
 		return
 	}
