@@ -51,7 +51,8 @@ type TLSConfig struct {
 // ServerConfig is how clients are listened to.
 type ServerConfig struct {
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"`
-	IdleTimeout       time.Duration `yaml:"idle_timeout"`
+	IdleTimeout       time.Duration `yaml:"idle_timeout"`   // of a connection between two requests
+	TunnelTimeout     time.Duration `yaml:"tunnel_timeout"` // of a tunnel in which neither side sends; 0: none
 	MaxHeader         Size          `yaml:"max_header"`
 	Drain             time.Duration `yaml:"drain"` // what is under way may take so long to end at shutdown
 }
@@ -112,6 +113,7 @@ func DefaultConfig() Config {
 		Server: ServerConfig{
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       120 * time.Second,
+			TunnelTimeout:     time.Hour,
 			MaxHeader:         1 * MiB,
 			Drain:             10 * time.Second,
 		},

@@ -76,6 +76,7 @@ func TestEveryFaultAtOnceWithItsKey(t *testing.T) {
 			RemoveHeaders: []string{"X-Shadow-Id"},
 			Candidate:     RoleConfig{Timeout: &negative, Concurrency: &zero, Host: &empty, TLS: TLSConfig{CA: "missing.pem"}},
 		},
+		Server: ServerConfig{TunnelTimeout: -1},
 		Routes: []RouteConfig{{Match: "/a"}, {
 			Match: "a", Sample: &tooMuch, Methods: []string{"CONNECT"}, Timeout: &negative, MaxResponseBody: &size,
 		}},
@@ -85,7 +86,7 @@ func TestEveryFaultAtOnceWithItsKey(t *testing.T) {
 		"candidate: must have no user, query", "sample: must be at most 100%, is 100.001%", "sample_by: must be header.NAME",
 		`methods[0]: must be a method in capitals`, "dispatch: must be head or start",
 		"upstream.dial_timeout: must be above 0, is 0s", "upstream.head_timeout: must be 0 or more", "upstream.idle_timeout: ",
-		"upstream.tls.key: is required", "server.read_header_timeout: ", "server.idle_timeout: ", "server.max_header: must be from 4KiB",
+		"upstream.tls.key: is required", "server.read_header_timeout: ", "server.idle_timeout: ", "server.tunnel_timeout: must be 0 or more", "server.max_header: must be from 4KiB",
 		"trusted_proxies[1]: must be an address", "route_header: must be the name",
 		"shadow.timeout: must be above 0, is -1s", "shadow.concurrency: must be from 1 to 65536", "shadow.queue: must be from 0 to 1000000",
 		"shadow.max_request_body: must be 0 or more", "shadow.max_response_body: must be from 1B", "shadow.memory: must be 1MiB",

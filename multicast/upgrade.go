@@ -55,7 +55,7 @@ func (v *visit) switchProtocols(res *http.Response) {
 		return
 	}
 	defer v.proxy.tunnels.remove(t)
-	t.run(v.setup.cfg.Server.IdleTimeout)
+	t.run(v.setup.cfg.Server.TunnelTimeout)
 }
 
 // writeSwitch writes the head that ends HTTP on the client's connection: the primary's own, without what concerned the

@@ -188,7 +188,7 @@ func TestUpgradeWithABody(t *testing.T) {
 // A tunnel in which nothing moves has an end.
 func TestTunnelIdles(t *testing.T) {
 	address, conns, _ := switching(t, switched)
-	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", func(c *Config) { c.Server.IdleTimeout = 50 * time.Millisecond })
+	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", func(c *Config) { c.Server.TunnelTimeout = 50 * time.Millisecond })
 	client := s.upgrade("")
 	client.head()
 	primary := <-conns

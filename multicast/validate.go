@@ -22,6 +22,7 @@ func (c *Config) Validate() []error {
 	f.tls("upstream.tls", c.Upstream.TLS)
 	f.below("server.read_header_timeout", c.Server.ReadHeaderTimeout)
 	f.below("server.idle_timeout", c.Server.IdleTimeout)
+	f.negative("server.tunnel_timeout", c.Server.TunnelTimeout)
 	if c.Server.MaxHeader < 4*KiB || c.Server.MaxHeader > GiB {
 		f.add("server.max_header", "must be from 4KiB to 1GiB, is %s", c.Server.MaxHeader)
 	}
