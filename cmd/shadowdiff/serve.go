@@ -97,6 +97,7 @@ func serve(cfg config, from source, log *slog.Logger, std stdio) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	defer catchStray(log)()
 
 	// net/http's client says here, and nowhere else, that a peer has sent more than its answer, and cites it.
 	stdlog.SetFlags(0)
