@@ -66,7 +66,7 @@ soak: build ## SOAK (20m) of full load with shadows that hang, reset, bomb and f
 fuzz: ## every fuzz target for FUZZTIME (20s) each
 	@for pkg in $$(go list ./...); do \
 		for target in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$pkg"; \
 		done; done
 
 .PHONY: clean

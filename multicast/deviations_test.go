@@ -314,7 +314,7 @@ func (c *comparison) allowInterrupted(status int) {
 		return
 	}
 	got := c.got.heard[last]
-	if got.status == status || len(answer) > 0 && got.status == answer[0].status && strings.HasPrefix(answer[0].body, got.body) && (got.cut || got.closes) {
+	if got.status == status || got.status == 0 && want.endless || len(answer) > 0 && got.status == answer[0].status && strings.HasPrefix(answer[0].body, got.body) && (got.cut || got.closes) {
 		c.want.heard = append(c.want.heard, got)
 	}
 }
@@ -338,6 +338,9 @@ func allowEarly(c *comparison) {
 			continue
 		}
 		c.want.heard, c.want.seen = slices.Clone(c.want.heard[:i+1]), c.want.seen[:i+1]
+		if s := &c.want.seen[i]; i < len(c.got.seen) && c.got.seen[i].cut != 0 && strings.HasPrefix(s.body, c.got.seen[i].body) {
+			s.body, s.cut, s.trailer = c.got.seen[i].body, c.got.seen[i].cut, c.got.seen[i].trailer
+		}
 		if refused {
 			c.want.heard[i] = got
 			if len(c.got.seen) == i {
@@ -552,8 +555,9 @@ func allowOverHTTP2(c *comparison, s *seen) {
 	if names(s.header["Expect"], "100-continue") {
 		delete(s.header, "Expect")
 		for i := range min(len(c.want.heard), len(c.got.heard)) {
-			c.want.heard[i].interim = slices.DeleteFunc(c.want.heard[i].interim, isContinue)
-			c.got.heard[i].interim = slices.DeleteFunc(c.got.heard[i].interim, isContinue)
+			for _, heard := range [...]*heard{&c.want.heard[i], &c.got.heard[i]} { // which may share their memory
+				heard.interim = slices.DeleteFunc(slices.Clone(heard.interim), isContinue)
+			}
 		}
 	}
 }

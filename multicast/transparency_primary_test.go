@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,7 @@ type seen struct {
 	announced            []string // names of trailers
 	trailer              http.Header
 	cut                  int32 // how the body broke off: uploadGone, uploadBroken, or 0
+	endless              bool  // it broke in trailers that did not end: more might still come
 }
 
 // How a recorder answers. What it says is made to show everything that an answer may hold, one thing at a time.
@@ -123,6 +125,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.body, s.trailer = string(body), req.Trailer.Clone()
 	if err != nil {
 		s.cut = uploadFault(err)
+		s.endless = strings.Contains(err.Error(), "long trailer")
 	}
 	r.mu.Lock()
 	r.asked = append(r.asked, s)

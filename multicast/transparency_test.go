@@ -148,7 +148,7 @@ func (t talk) methods() (methods []string) {
 // answersDue says how many answers come before the client closes its side: those to requests that are whole. What the
 // server itself refuses it may refuse only when it knows that no more comes.
 func (t talk) answersDue() int {
-	if n := len(t.seen); n > 0 && t.seen[n-1].cut == uploadGone {
+	if n := len(t.seen); n > 0 && (t.seen[n-1].cut == uploadGone || t.seen[n-1].endless) {
 		return n - 1
 	}
 	return min(len(t.seen), len(t.heard))
