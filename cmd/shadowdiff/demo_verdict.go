@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -44,7 +45,7 @@ func (v demoVerdict) printTable(w io.Writer, confirmed []diff.Finding) {
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(tw, "  ROUTE\tFIELD\tTEST\tCANDIDATE AGAINST CONTROL\tFAULT")
 	for _, f := range confirmed {
-		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", f.Route, f.Field, f.Kind, counts(f), v.faultOf(f))
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", cmp.Or(f.Route, "all routes together"), f.Field, f.Kind, counts(f), v.faultOf(f))
 	}
 	tw.Flush()
 }
