@@ -147,6 +147,9 @@ func (v *visit) failed(err error) {
 		v.flight.fail(ReasonPrimaryFailed)
 	}
 	v.proxy.complain.warn("primary failed", slog.Int("status", status), slog.Any("err", err))
+	if scarce(err) {
+		v.proxy.holdBack()
+	}
 	v.closeUnread()
 	v.refuse(status)
 }

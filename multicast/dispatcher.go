@@ -18,6 +18,7 @@ type dispatcher struct {
 	room    [3]int     // by role, when none is asked
 	running bool       // between Run's begin and the end of its context
 	enabled bool       // the switch
+	held    time.Time  // until then no shadow is asked: file descriptors are scarce
 	free    [3]int     // what is left of the room; below 0 after it was made smaller
 	waiting []*flight
 	asked   map[*flight]struct{} // and not delivered yet
@@ -34,6 +35,8 @@ func (d *dispatcher) offer(f *flight) {
 	switch {
 	case !d.running || !d.enabled:
 		f.drop(ReasonDisabled)
+	case now.Before(d.held):
+		f.drop(ReasonQueue)
 	case !d.passes(f, now):
 		d.spare(f, now)
 	case len(d.waiting) == 0 && d.ready(f.setup.roles):
@@ -171,7 +174,7 @@ func (d *dispatcher) stop() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running = false
-	d.dropWaiting()
+	d.dropWaiting(ReasonDisabled)
 	quiet := make(chan struct{})
 	d.quiet = quiet
 	d.hush()
@@ -183,7 +186,7 @@ func (d *dispatcher) turn(on bool) {
 	d.mu.Lock()
 	d.enabled = on
 	if !on {
-		d.dropWaiting()
+		d.dropWaiting(ReasonDisabled)
 	}
 	d.mu.Unlock()
 	if !on {
@@ -191,9 +194,9 @@ func (d *dispatcher) turn(on bool) {
 	}
 }
 
-func (d *dispatcher) dropWaiting() {
+func (d *dispatcher) dropWaiting(reason Reason) {
 	for _, f := range d.waiting {
-		f.drop(ReasonDisabled)
+		f.drop(reason)
 	}
 	d.waiting = nil
 }
@@ -209,7 +212,7 @@ func (d *dispatcher) failAll(reason Reason) {
 }
 
 // resize takes over the limits of another configuration.
-func (d *dispatcher) resize(cfg *ShadowConfig, roles []Role) {
+func (d *dispatcher) resize(cfg *ShadowConfig, roles []Role, rooms [3]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(roles) == 0 {
@@ -217,7 +220,7 @@ func (d *dispatcher) resize(cfg *ShadowConfig, roles []Role) {
 	}
 	d.limit, d.ahead = cfg.Queue, 0
 	for _, role := range roles {
-		room := cfg.concurrency(role)
+		room := rooms[role]
 		d.free[role] += room - d.room[role]
 		d.room[role] = room
 		d.ahead = max(d.ahead, int64(room+d.limit))

@@ -49,11 +49,12 @@ type Proxy struct {
 	running     chan struct{}
 	drained     atomic.Int64 // when draining has to be over: Unix time in ns; 0: it has not begun
 
-	memory     memory
-	counters   counters
-	dispatcher dispatcher
-	comparers  comparers
-	tunnels    tunnels
+	memory      memory
+	descriptors descriptors
+	counters    counters
+	dispatcher  dispatcher
+	comparers   comparers
+	tunnels     tunnels
 }
 
 // New readies a proxy for a valid configuration; it opens no connection. It fails with all faults of the configuration,

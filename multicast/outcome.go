@@ -22,8 +22,12 @@ var (
 // failed says how a leg ended that brought no whole answer home.
 func (s *shadow) failed(f *flight, res *Response, progress *progress, err error) {
 	res.Outcome, res.Detail = outcome(f.recall.has(), progress, err, res.Status != 0)
-	if errors.Is(err, errMemory) {
+	switch {
+	case errors.Is(err, errMemory):
 		f.fail(ReasonMemory)
+	case scarce(err):
+		f.fail(ReasonQueue)
+		f.proxy.holdBack()
 	}
 	if res.Outcome != OutcomeCancelled {
 		s.complain.warn("shadow failed", slog.String("role", s.role.String()),
@@ -38,6 +42,8 @@ func outcome(recalled bool, progress *progress, err error, head bool) (Outcome, 
 		return OutcomeCancelled, "cancelled"
 	case errors.Is(err, errMemory):
 		return OutcomeCancelled, errMemory.Error()
+	case scarce(err): // the machine's fault, and no answer of the shadow
+		return OutcomeCancelled, errDescriptors.Error()
 	case isTimeout(err):
 		switch {
 		case !progress.connection.Load():

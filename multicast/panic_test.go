@@ -12,6 +12,8 @@ type panicking struct{ inner way }
 
 func (w panicking) close() { w.inner.close() }
 
+func (w panicking) forget() { w.inner.forget() }
+
 func (w panicking) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
 	if f.ex.Request.Target == "/panic" {
 		panic("by a test")

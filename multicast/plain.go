@@ -73,7 +73,7 @@ func (w *plain) take(f *flight, deadline time.Time) (*conn, error) {
 
 func (w *plain) dial(f *flight, deadline time.Time) (*conn, error) {
 	// Addresses are tried one after the other, so that a leg never has two connections.
-	dialer := net.Dialer{Deadline: deadline, FallbackDelay: -1, KeepAlive: -1}
+	dialer := net.Dialer{Deadline: deadline, FallbackDelay: -1, KeepAlive: -1, Control: w.shadow.descriptors.control}
 	ctx, cancel := f.recall.context(w.shadow.role)
 	defer cancel()
 	tcp, err := dialer.DialContext(ctx, "tcp", w.address)
@@ -143,11 +143,22 @@ func (w *plain) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
+	w.drop()
+}
+
+func (w *plain) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drop()
+}
+
+// drop closes the connections that are kept. The caller holds mu.
+func (w *plain) drop() {
 	for _, c := range w.idle {
 		_ = c.Close()
 	}
 	w.idle = nil
-	if w.expiry != nil {
-		w.expiry.Stop()
+	if w.expiry != nil && w.expiry.Stop() {
+		w.timed = false
 	}
 }

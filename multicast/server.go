@@ -1,6 +1,9 @@
 package multicast
 
-import "net/http"
+import (
+	"log"
+	"net/http"
+)
 
 // Server is the listener's part of the front, with the configured limits: HTTP/1.1 and HTTP/2, the latter with prior
 // knowledge, or by ALPN where TLSConfig is set: then it wants ServeTLS.
@@ -19,7 +22,8 @@ func (p *Proxy) Server() *http.Server {
 		MaxHeaderBytes:               int(cfg.Server.MaxHeader),
 		DisableGeneralOptionsHandler: true, // OPTIONS * is the primary's to answer
 		TLSConfig:                    p.listenerTLS(),
-		ErrorLog:                     ServerLog(p.log),
+		ErrorLog:                     log.New(&serverLog{throttle{log: p.log}, p.holdBack}, "", 0),
+		ConnState:                    p.accepted,
 	}
 	server.RegisterOnShutdown(p.drain)
 	return server

@@ -106,7 +106,7 @@ func (p *Proxy) connectShadows(s, before *setup) error {
 		if err != nil {
 			return err
 		}
-		shadow.buffers, shadow.complain = p.buffers, &throttle{log: p.log}
+		shadow.buffers, shadow.descriptors, shadow.complain = p.buffers, &p.descriptors, &throttle{log: p.log}
 		s.shadows[role] = shadow
 	}
 	return nil
@@ -172,7 +172,8 @@ func (p *Proxy) Reconfigure(cfg Config, begin func() (Deliver, error)) error {
 // put puts a setup in force. The caller holds change, or is New.
 func (p *Proxy) put(s *setup) {
 	p.memory.limit.Store(int64(s.cfg.Shadow.Memory))
-	p.dispatcher.resize(&s.cfg.Shadow, s.roles)
+	p.descriptors.limit.Store(openFiles())
+	p.dispatcher.resize(&s.cfg.Shadow, s.roles, p.rooms(s))
 	p.setup.Store(s)
 	now := *p.shadowing.Load()
 	now.possible = len(s.roles) > 0

@@ -14,15 +14,16 @@ import (
 
 // shadow is one role that is asked beside the primary, in one setup.
 type shadow struct {
-	role     Role
-	target   target
-	way      way         // to it
-	host     string      // keep, target or a fixed value
-	set      http.Header // by canonical name, as remove
-	remove   []string
-	buffers  *buffers
-	complain *throttle
-	circuit  circuit
+	role        Role
+	target      target
+	way         way         // to it
+	host        string      // keep, target or a fixed value
+	set         http.Header // by canonical name, as remove
+	remove      []string
+	buffers     *buffers
+	descriptors *descriptors
+	complain    *throttle
+	circuit     circuit
 }
 
 // newShadow readies one role; it opens no connection. The longest is the most that it is given on any route.

@@ -63,12 +63,20 @@ func afterQuote(s string) string {
 
 // ServerLog is for the ErrorLog of an http.Server. What happens to one connection may happen to all, as when no file
 // descriptor is left or a scanner comes by: so one line a second is logged at most. Panics are logged always.
-func ServerLog(to *slog.Logger) *log.Logger { return log.New(&serverLog{throttle{log: to}}, "", 0) }
+func ServerLog(to *slog.Logger) *log.Logger {
+	return log.New(&serverLog{throttle: throttle{log: to}}, "", 0)
+}
 
-type serverLog struct{ throttle }
+type serverLog struct {
+	throttle
+	full func() // called when no client can be accepted for want of a file descriptor, which is told nowhere else; may be nil
+}
 
 func (l *serverLog) Write(line []byte) (int, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(string(line)), "http: ")
+	if l.full != nil && strings.HasPrefix(text, "Accept error") && outOfFiles(text) {
+		l.full()
+	}
 	if strings.HasPrefix(text, "panic") {
 		l.log.Error("serving panicked", slog.String("err", text))
 	} else {

@@ -20,6 +20,8 @@ type way interface {
 	ask(f *flight, deadline time.Time, on *progress) (*http.Response, error)
 	// close lets go of the connections: those that are kept now, and those in use as soon as they are free.
 	close()
+	// forget closes the connections that are kept now.
+	forget()
 }
 
 // progress is how far a leg came.
@@ -56,7 +58,7 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 		return nil, err
 	}
 	w := &netHTTP{shadow: s, transport: &http.Transport{
-		DialContext:            dialForLeg,
+		DialContext:            s.dialForLeg,
 		TLSHandshakeTimeout:    timeout,
 		TLSClientConfig:        tlsConfig,
 		IdleConnTimeout:        shadowIdle,
@@ -69,7 +71,9 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 	return w, nil
 }
 
-func (w *netHTTP) close() { w.transport.CloseIdleConnections() }
+func (w *netHTTP) close() { w.forget() }
+
+func (w *netHTTP) forget() { w.transport.CloseIdleConnections() }
 
 func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
 	req := w.shadow.request(f)
@@ -111,11 +115,11 @@ type legKey struct{}
 
 // dialForLeg opens a connection for as long as the leg that wants it is under way: net/http's transport would go on
 // without it, and a host that answers nobody would have more connections than legs.
-func dialForLeg(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *shadow) dialForLeg(ctx context.Context, network, address string) (net.Conn, error) {
 	if leg, known := ctx.Value(legKey{}).(context.Context); known {
 		ctx = leg
 	}
-	return (&net.Dialer{FallbackDelay: -1}).DialContext(ctx, network, address)
+	return (&net.Dialer{FallbackDelay: -1, Control: s.descriptors.control}).DialContext(ctx, network, address)
 }
 
 // cancelled is a body whose request ends with it, instead of being read on.

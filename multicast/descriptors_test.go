@@ -1,0 +1,119 @@
+package multicast
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestShareOfDescriptors(t *testing.T) {
+	for _, c := range []struct {
+		limit       int64
+		rooms, want [3]int
+	}{
+		{0, [3]int{0, 64, 64}, [3]int{0, 64, 64}},
+		{512, [3]int{0, 64, 64}, [3]int{0, 64, 64}},
+		{256, [3]int{0, 64, 64}, [3]int{0, 32, 32}},
+		{256, [3]int{0, 0, 64}, [3]int{0, 0, 64}},
+		{255, [3]int{0, 0, 64}, [3]int{0, 0, 63}},
+		{256, [3]int{0, 30, 90}, [3]int{0, 16, 48}},
+		{256, [3]int{0, 1, 65_536}, [3]int{0, 1, 63}},
+		{8, [3]int{0, 64, 64}, [3]int{0, 1, 1}},
+	} {
+		var d descriptors
+		d.limit.Store(c.limit)
+		if got := d.share(c.rooms); got != c.want {
+			t.Errorf("of %d, %v become %v, want %v", c.limit, c.rooms, got, c.want)
+		}
+	}
+}
+
+// A client comes when half of the descriptors are in use: the shadows in flight give theirs back, and none is asked.
+func TestShadowsYieldDescriptorsToClients(t *testing.T) {
+	release, asked := make(chan struct{}), make(chan struct{}, 10)
+	s := newStage(t, map[Role]http.HandlerFunc{Secondary: hanging(release, asked), Candidate: hanging(release, asked)}, func(c *Config) {
+		c.Shadow.Timeout = patience
+	})
+	defer close(release)
+	s.get("/a")
+	<-asked
+	<-asked
+	s.proxy.descriptors.limit.Store(2) // the first socket is above
+	if res, body := s.get("/b"); res.StatusCode != 200 || body != "hello" {
+		t.Errorf("the client got %s %q", res.Status, body)
+	}
+	s.counts(Counts{
+		Requests: 2, Exchanged: 1, Unknown: map[Reason]int64{ReasonQueue: 1}, Dropped: map[Reason]int64{ReasonQueue: 1},
+	})
+	s.outcomes(Candidate, map[Outcome]int64{OutcomeCancelled: 1})
+	if log := s.log.String(); strings.Count(log, "shadows held back") != 1 {
+		t.Errorf("the log is %s", log)
+	}
+}
+
+// No connection to a shadow is begun when half of the descriptors are in use, and that is no fault of the shadow.
+func TestNoDescriptorForAShadow(t *testing.T) {
+	for _, scheme := range []string{"http", "h2c", "https"} {
+		t.Run(scheme, func(t *testing.T) {
+			s := newStage(t, nil, func(c *Config) {
+				for _, address := range []*string{&c.Secondary, &c.Candidate} {
+					*address = strings.Replace(*address, "http", scheme, 1)
+				}
+			})
+			w := s.dial()
+			const ask = "GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n"
+			w.send("HEAD /a HTTP/1.1\r\nHost: shop.example\r\nX-Shadow-Request: 1\r\n\r\n") // so that both connections are there
+			w.response("HEAD")
+			s.proxy.descriptors.limit.Store(2)
+			for range 2 {
+				w.send(ask)
+				if res, body := w.response("GET"); res.StatusCode != 200 || body != "hello" {
+					t.Errorf("the client got %s %q", res.Status, body)
+				}
+				s.eventually("it has its place", func() bool { return s.proxy.Counts().Open == 0 })
+			}
+			s.counts(Counts{
+				Requests: 3, Skipped: map[Reason]int64{ReasonLoop: 1}, Exchanged: 1,
+				Unknown: map[Reason]int64{ReasonQueue: 1}, Dropped: map[Reason]int64{ReasonQueue: 1},
+			})
+			for _, role := range [...]Role{Secondary, Candidate} {
+				s.outcomes(role, map[Outcome]int64{OutcomeCancelled: 1})
+				if n := len(s.upstream[role].requests()); n != 0 {
+					t.Errorf("the %s was asked %d times", role, n)
+				}
+			}
+		})
+	}
+}
+
+// Where the limit is met all the same, the error says so.
+func TestScarce(t *testing.T) {
+	for err, want := range map[error]bool{
+		&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}:                true,
+		&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.ENFILE)}:                true,
+		&net.OpError{Op: "dial", Err: &net.DNSError{Err: "socket: too many open files"}}:           true,
+		&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}:         false,
+		fmt.Errorf("malformed HTTP response %q", "too many open files"):                            false,
+		&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "shop.too.many.x"}}: false,
+	} {
+		if got := scarce(err); got != want {
+			t.Errorf("%v: %t", err, got)
+		}
+	}
+}
+
+// The server says only to its log that it cannot accept.
+func TestHoldBackWhenNoClientCanBeAccepted(t *testing.T) {
+	s := newStage(t, nil, nil)
+	server := s.proxy.Server()
+	server.ErrorLog.Print("http: TLS handshake error from 127.0.0.1:1: too many open files")
+	s.get("/a")
+	s.counts(Counts{Requests: 1, Exchanged: 1, Compared: 1})
+	server.ErrorLog.Print("http: Accept error: accept tcp 127.0.0.1:1: accept4: too many open files; retrying in 5ms")
+	s.get("/b")
+	s.counts(Counts{Requests: 2, Exchanged: 1, Compared: 1, Dropped: map[Reason]int64{ReasonQueue: 1}})
+}

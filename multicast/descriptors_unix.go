@@ -1,0 +1,18 @@
+//go:build unix
+
+package multicast
+
+import (
+	"math"
+	"syscall"
+)
+
+// openFiles is how many descriptors the process may have, or 0 when that cannot be learnt. The runtime has raised the soft
+// limit to the hard one before.
+func openFiles() int64 {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int64(min(uint64(limit.Cur), math.MaxInt32)) // signed on some systems
+}
