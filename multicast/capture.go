@@ -24,12 +24,15 @@ type capture struct {
 // firstRoom is what a body of unknown or of great length is given at first.
 const firstRoom = 4 << 10
 
-// expect makes room for a body of known length, but never for more than a little on the word of the sender alone.
-// A negative length is an unknown one.
-func (c *capture) expect(length int64) {
+// answerRoom is what an answer of known length is given at first: an upstream sends what it has announced.
+const answerRoom = 8 * firstRoom
+
+// expect makes room for a body of known length, but for no more than so much of it on the word of the sender alone. A
+// negative length is an unknown one.
+func (c *capture) expect(length, ahead int64) {
 	c.announced = max(length, 0)
 	if length > 0 && length <= c.limit {
-		c.grow(min(length, 8*firstRoom))
+		c.grow(min(length, ahead))
 	}
 }
 
@@ -58,7 +61,11 @@ func (c *capture) room(n int64) bool {
 	if n <= have {
 		return true
 	}
-	return c.grow(min(max(n, 2*have, firstRoom), max(n, c.limit)))
+	most := c.limit
+	if c.announced > 0 {
+		most = min(most, c.announced)
+	}
+	return c.grow(min(max(n, 2*have, firstRoom), max(n, most)))
 }
 
 // grow makes room for so many bytes altogether.

@@ -239,7 +239,7 @@ func TestCaptureAgainstAPlainOne(t *testing.T) {
 		budget.limit.Store(rapid.Int64Range(0, 40_000).Draw(t, "budget"))
 		a := &account{memory: budget}
 		c := capture{account: a, limit: limit, digest: true}
-		c.expect(rapid.Int64Range(-1, 50_000).Draw(t, "expected"))
+		c.expect(rapid.Int64Range(-1, 50_000).Draw(t, "expected"), rapid.SampledFrom([]int64{firstRoom, answerRoom}).Draw(t, "ahead"))
 		var all []byte
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 9000), 0, 8).Draw(t, "writes") {
 			p := bytes.Repeat([]byte{byte(n)}, n)
@@ -288,4 +288,29 @@ func TestOverTheCapStreams(t *testing.T) {
 		t.Errorf("the primary got %d bytes", len(body))
 	}
 	s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonBodyTooLarge: 1}})
+}
+
+// A client may announce much, and send little for hours: of the budget it has about what has come, and what came whole
+// is asked of the shadows whole.
+func TestATricklingUploadHoldsLittle(t *testing.T) {
+	const size = 60 << 10
+	first := make(chan string, 1)
+	s := newRawStage(t, newStreamingUpstream(t, first), newHandlerServer(t, digest), newHandlerServer(t, digest), posts)
+	w := s.dial()
+	w.send(fmt.Sprintf("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\nxxx", size))
+	if got := <-first; got != "xxx" {
+		t.Errorf("the primary got %q first", got)
+	}
+	if held := s.proxy.Counts().CapturedBytes; held != firstRoom {
+		t.Errorf("3 bytes hold %d", held)
+	}
+	body := strings.Repeat("x", size)
+	w.send(body[3:])
+	if _, got := w.response("POST"); got != body {
+		t.Errorf("the primary got %d bytes", len(got))
+	}
+	want := fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
+	if ex := s.exchange(); string(ex.Request.Body) != body || string(ex.Response(Candidate).Body) != want {
+		t.Errorf("kept %d bytes; the candidate saw others: %q", len(ex.Request.Body), ex.Response(Candidate).Body)
+	}
 }

@@ -100,7 +100,7 @@ const maxOversize = 64
 func (s *shadow) read(f *flight, res *Response, progress *progress, answer *http.Response) {
 	body := capture{account: &f.account, limit: f.route.maxResponseBody, digest: true}
 	body.lost = !f.account.take(headerSize(res.Header))
-	body.expect(answer.ContentLength)
+	body.expect(answer.ContentLength, answerRoom)
 	buf := s.buffers.Get()
 	defer s.buffers.Put(buf)
 	defer body.into(res)

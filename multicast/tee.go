@@ -47,7 +47,7 @@ func (f *flight) sent(out *http.Request) {
 	case f.length > f.request.limit:
 		f.request.over = true
 	default:
-		f.request.expect(f.length)
+		f.request.expect(f.length, firstRoom) // clients may take their time, and be many
 	}
 	f.mu.Unlock()
 	f.startEarly()
@@ -114,7 +114,7 @@ func (f *flight) head(res *http.Response) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.phase != ended && !f.answered {
-		f.answer.expect(res.ContentLength)
+		f.answer.expect(res.ContentLength, answerRoom)
 	}
 }
 
