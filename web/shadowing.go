@@ -66,8 +66,14 @@ type shadowingChange struct {
 	Sample  *multicast.Share
 }
 
+// shadowingSet is what a change has come to: it is in force in any case.
+type shadowingSet struct {
+	multicast.Shadowing
+	Warning string `json:"warning,omitempty"` // it could not be kept
+}
+
 // change applies first and keeps second: a kill switch must work on a full disk.
-func (s *Server) change(ctx context.Context, actor string, c shadowingChange) (multicast.Shadowing, error) {
+func (s *Server) change(ctx context.Context, actor string, c shadowingChange) shadowingSet {
 	s.switching.Lock() // what is kept is what was applied last
 	defer s.switching.Unlock()
 	before := s.deps.Proxy.Shadowing()
@@ -86,11 +92,11 @@ func (s *Server) change(ctx context.Context, actor string, c shadowingChange) (m
 	s.kept.Store(true)
 	if err := errors.Join(faults...); err != nil {
 		s.deps.Log.Error("shadowing set but not kept", "err", err)
-		return state, refuse(http.StatusInternalServerError,
+		return shadowingSet{state, fmt.Sprintf(
 			"shadowing is set as asked (enabled %t, sample %s) but could not be written to the store: a restart would forget it; see the log",
-			state.Enabled, shareText(state.Sample))
+			state.Enabled, shareText(state.Sample))}
 	}
-	return state, nil
+	return shadowingSet{Shadowing: state}
 }
 
 // difference tells what changed, for the record of activity.
@@ -126,11 +132,7 @@ func (s *Server) putShadowing(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	state, err := s.change(r.Context(), "api", c)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, state)
+	return writeJSON(w, s.change(r.Context(), "api", c))
 }
 
 // readShadowing reads the two keys, either of which may be left out; others are refused, since a misspelt kill switch
@@ -188,8 +190,8 @@ func (s *Server) postShadowing(w http.ResponseWriter, r *http.Request) error {
 		}
 		c.Sample = &rate
 	}
-	if _, err := s.change(r.Context(), "page", c); err != nil {
-		return err
+	if set := s.change(r.Context(), "page", c); set.Warning != "" {
+		return refuse(http.StatusInternalServerError, "%s", set.Warning)
 	}
 	s.goBack(w, r)
 	return nil

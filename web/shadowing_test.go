@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -74,5 +76,31 @@ func TestSwitchHoldsOverRestarts(t *testing.T) {
 	}
 	if !again.kept.Load() {
 		t.Error("the page does not know that it was set here")
+	}
+}
+
+// What cannot be kept takes effect all the same, and both are said.
+func TestSwitchThatCannotBeKept(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // so that the store writes nothing
+	put := httptest.NewRequestWithContext(ctx, http.MethodPut, r.admin.URL+"/api/v1/shadowing", strings.NewReader(`{"enabled": false}`))
+	answer := httptest.NewRecorder()
+	r.server.HTTP().Handler.ServeHTTP(answer, put)
+	if got := answer.Body.String(); answer.Code != http.StatusOK || !strings.HasPrefix(got, `{"enabled":false,"sample":"100%","warning":"`) {
+		t.Errorf("%d %s", answer.Code, got)
+	}
+	if r.proxy.Shadowing().Enabled {
+		t.Error("still shadowing")
+	}
+	post := httptest.NewRequestWithContext(ctx, http.MethodPost, r.admin.URL+"/shadowing", strings.NewReader("enabled=true"))
+	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer = httptest.NewRecorder()
+	r.server.HTTP().Handler.ServeHTTP(answer, post)
+	if got := answer.Body.String(); answer.Code != http.StatusInternalServerError || !strings.Contains(got, "a restart would forget it") {
+		t.Errorf("the page: %d %s", answer.Code, got)
+	}
+	if !r.proxy.Shadowing().Enabled {
+		t.Error("not shadowing")
 	}
 }
