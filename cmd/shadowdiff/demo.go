@@ -98,6 +98,7 @@ func (d *demo) run(ctx context.Context) error {
 	}
 	defer shops.close()
 	log := slog.New(slog.NewTextHandler(d.std.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	defer catchStray(log)()
 	if d.svc, err = newService(demoConfig(dir, shops), source{}, log); err != nil {
 		return err
 	}

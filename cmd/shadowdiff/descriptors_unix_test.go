@@ -23,7 +23,7 @@ func TestShadowsLeaveDescriptorsToClients(t *testing.T) {
 		"-primary", primary.URL, "-secondary", hanging, "-candidate", hanging)
 	limited := exec.Command("/bin/sh", append([]string{"-c", `ulimit -n 160 && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)...)
 	limited.Dir, limited.Env = cmd.Dir, cmd.Env
-	s := awaitServing(t, limited)
+	s := awaitServing(start(t, limited, (*exec.Cmd).StderrPipe))
 	failures := make(chan string, clients*each)
 	var crowd sync.WaitGroup
 	for range clients {

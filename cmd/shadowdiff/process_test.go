@@ -134,13 +134,13 @@ type served struct {
 func serveProcess(t *testing.T, args ...string) *served {
 	t.Helper()
 	args = append([]string{"serve", "-listen", "127.0.0.1:0", "-admin", "127.0.0.1:0"}, args...)
-	return awaitServing(t, shadowdiff(t, args...))
+	return awaitServing(start(t, shadowdiff(t, args...), (*exec.Cmd).StderrPipe))
 }
 
-// awaitServing starts the command and waits until it serves.
-func awaitServing(t *testing.T, cmd *exec.Cmd) *served {
-	t.Helper()
-	s := &served{process: start(t, cmd, (*exec.Cmd).StderrPipe)}
+// awaitServing waits until the command serves.
+func awaitServing(p *process) *served {
+	p.t.Helper()
+	s := &served{process: p}
 	s.await("ready", func(line string) bool {
 		var entry struct{ Msg, Clients, Dashboard string }
 		json.Unmarshal([]byte(line), &entry) // lines that are no entry are not the one awaited

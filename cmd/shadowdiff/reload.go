@@ -72,8 +72,12 @@ func (s *service) reloads(ctx context.Context) error {
 // reload reads the configuration again and puts it in force, whole or not at all; one reload at a time. What it came to
 // is logged and kept for the pages.
 func (s *service) reload(ctx context.Context, actor string) web.Reload {
-	s.reloading.Lock()
-	defer s.reloading.Unlock()
+	select {
+	case s.reloading <- struct{}{}:
+		defer func() { <-s.reloading }()
+	case <-ctx.Done():
+		return web.Reload{Time: time.Now().UTC(), Changed: []string{}, Faults: told([]fault{{message: "another reload has not ended"}})}
+	}
 	before := s.cfg.Load()
 	cfg, changes, faults := s.next(ctx, before)
 	done := web.Reload{Time: time.Now().UTC(), Good: len(faults) == 0, Changed: []string{}, Faults: told(faults)}
@@ -102,7 +106,10 @@ func (s *service) next(ctx context.Context, before *config) (config, []change, [
 	case *s.phase.Load() == web.PhaseStopping:
 		return *before, nil, []fault{{message: "shadowdiff is stopping"}}
 	}
-	cfg, d := s.source.read()
+	cfg, d := s.source.again()
+	if *s.phase.Load() == web.PhaseStopping { // reading may take its time
+		return *before, nil, []fault{{message: "shadowdiff is stopping"}}
+	}
 	if len(d.faults) == 0 {
 		for _, err := range needRestart(*before, cfg) {
 			d.follow(err)

@@ -6,15 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	stdlog "log"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/mattn/go-isatty"
-
-	"shadowdiff/multicast"
 )
 
 // runServe is the service. Exit code 0 after an orderly stop, 1 when a second signal cut that short, 2 when it could not
@@ -42,6 +39,9 @@ SIGINT let the requests under way finish, then end with exit code 0; a second si
 		fmt.Fprintf(std.err, "shadowdiff serve: unexpected argument %q; flags begin with a dash\n", fs.Arg(0))
 		return exitTrouble
 	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGHUP) // the others may still end a start that waits for its file
+	defer signal.Stop(signals)
 	from := source{*file, givenFlags(fs), os.LookupEnv}
 	cfg, d := from.read()
 	faults := d.sorted()
@@ -51,7 +51,7 @@ SIGINT let the requests under way finish, then end with exit code 0; a second si
 	if len(faults) > 0 {
 		return exitTrouble
 	}
-	return serve(cfg, from, newLogger(std.err), std)
+	return serve(cfg, from, newLogger(std.err), std, signals)
 }
 
 // serveFlag is a flag that stands for a key of the configuration.
@@ -92,16 +92,10 @@ func givenFlags(fs *flag.FlagSet) flagValues {
 	return given
 }
 
-// serve runs the service until a signal asks it to end.
-func serve(cfg config, from source, log *slog.Logger, std stdio) int {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
+// serve runs the service until a signal asks it to end. SIGHUP comes over the channel already.
+func serve(cfg config, from source, log *slog.Logger, std stdio, signals chan os.Signal) int {
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer catchStray(log)()
-
-	// net/http's client says here, and nowhere else, that a peer has sent more than its answer, and cites it.
-	stdlog.SetFlags(0)
-	stdlog.SetOutput(multicast.ServerLog(log).Writer())
 
 	s, err := newService(cfg, from, log)
 	if err != nil {

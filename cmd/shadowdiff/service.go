@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +36,7 @@ type service struct {
 	judging atomic.Pointer[judging] // in force
 	phase   atomic.Pointer[string]  // one of web's; pages show it
 
-	reloading sync.Mutex                 // held by the one who reloads
+	reloading chan struct{}              // full while somebody reloads
 	reloaded  atomic.Pointer[web.Reload] // the last one; nil before it
 	loaded    atomic.Pointer[time.Time]  // when the configuration in force was read
 	hangups   chan struct{}
@@ -46,7 +45,10 @@ type service struct {
 // newService opens everything that can fail: both listeners, the store, the targets' addresses and files. It serves
 // nobody yet. A service that is not run is given back with close. The source is where cfg was read from.
 func newService(cfg config, from source, log *slog.Logger) (*service, error) {
-	s := &service{source: from, log: log, names: new(normalize.Names), parts: parts{log: log}, hangups: make(chan struct{}, 1)}
+	s := &service{
+		source: from, log: log, names: new(normalize.Names), parts: parts{log: log}, hangups: make(chan struct{}, 1),
+		reloading: make(chan struct{}, 1),
+	}
 	now := time.Now().UTC()
 	s.cfg.Store(&cfg)
 	s.loaded.Store(&now)
@@ -138,8 +140,8 @@ func (s *service) close() error {
 // Run serves until ctx ends or the clients' listener fails; a failure of what stands beside the clients, the pages or the
 // store, is logged and the clients are served on. The first client is served when its shadows can be asked. Then the parts
 // end in the order of the road, each when nothing more can come from the one before it: clients are drained (server.drain
-// at most), the shadows finish or are cancelled, the pages close, and the store writes what it still holds. Nothing that
-// was counted is lost.
+// at most), the shadows finish or are cancelled, the pages close, a reload that is under way ends or is abandoned, and the
+// store writes what it still holds. Nothing that was counted is lost.
 func (s *service) Run(ctx context.Context) error {
 	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "pages", s.servePages)
@@ -149,7 +151,7 @@ func (s *service) Run(ctx context.Context) error {
 	case <-proxy.done:
 	}
 	clients := s.parts.start(ctx, "clients", s.serveClients)
-	s.parts.start(ctx, "reload", s.reloads)
+	reload := s.parts.start(ctx, "reload", s.reloads)
 	s.enter(web.PhaseServing)
 	s.announce()
 	select {
@@ -157,13 +159,32 @@ func (s *service) Run(ctx context.Context) error {
 	case <-clients.done:
 	}
 	s.enter(web.PhaseStopping)
-	s.log.Info("stopping", "drain", s.cfg.Load().Server.Drain.String())
-	err := errors.Join(s.parts.stop("reload"), s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("pages"))
-	s.reloading.Lock() // one that the pages have begun ends before the store
-	defer s.reloading.Unlock()
+	drain := s.cfg.Load().Server.Drain
+	s.log.Info("stopping", "drain", drain.String())
+	until := time.Now().Add(drain)
+	reload.cancel()
+	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("pages"))
+	if s.endReloads(until) {
+		err = errors.Join(err, s.parts.stop("reload"))
+	} else {
+		s.log.Warn("a reload was abandoned: not finished within the time to drain", "duration", drain)
+	}
 	err = errors.Join(err, s.parts.stop("store"), s.close())
 	s.log.Info("stopped")
 	return err
+}
+
+// endReloads waits for the reload that is under way, and lets none begin. It answers false when that has not ended in time:
+// it may wait for a file that never comes.
+func (s *service) endReloads(until time.Time) bool {
+	late := time.NewTimer(max(time.Until(until), time.Second)) // whatever the others have taken
+	defer late.Stop()
+	select {
+	case s.reloading <- struct{}{}:
+		return true
+	case <-late.C:
+		return false
+	}
 }
 
 // announce says on the first line what this process does, and then whatever makes its comparison less than fair.

@@ -58,6 +58,16 @@ func (s source) read() (config, *decoder) {
 	return cfg, d
 }
 
+// again is read, but for a file that cannot be read twice: of a pipe, what was in it has gone, and it may never end.
+func (s source) again() (config, *decoder) {
+	if about, err := os.Stat(s.file); err == nil && !about.Mode().IsRegular() {
+		d := newDecoder(s)
+		d.faults = []fault{{message: s.file + " is not a regular file, and is not read again"}}
+		return defaultConfig(), d
+	}
+	return s.read()
+}
+
 // sorted are the faults in the order of the file; flags, which have no place in it, come first.
 func (d *decoder) sorted() []fault {
 	slices.SortStableFunc(d.faults, func(a, b fault) int {
