@@ -3,10 +3,8 @@ package multicast
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"net/http/httptrace"
-	"net/textproto"
 )
 
 // ask sends the primary the client's request, and brings the head of its answer.
@@ -19,9 +17,7 @@ func (v *visit) ask() (*http.Response, error) {
 	for err != nil && v.link != nil && v.link.unused(v) && out.Context().Err() == nil {
 		res, err = transport.RoundTrip(out) // as if it had found the connection closed when it looked for one
 	}
-	v.mu.Lock()
-	v.answering = true
-	v.mu.Unlock()
+	v.settled()
 	return res, err
 }
 
@@ -92,50 +88,4 @@ func (v *visit) disconnected(error) {
 	}
 }
 
-// maxInformational is how many informational answers a client is sent before its answer. A primary that works for hours
-// and says so every few seconds stays below; one that says nothing else does not.
-const maxPrimaryInformational = 1000
-
-var (
-	errPrimaryInformational = errors.New("too many informational answers")
-	errStatus               = errors.New("status below 100")
-)
-
-// inform passes an informational answer on to the client, without the hop-by-hop headers that net/http leaves in it
-// (golang.org/issue/81319). HTTP/1.0 knows none.
-func (v *visit) inform(code int, header textproto.MIMEHeader) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.informational++; v.informational > maxPrimaryInformational {
-		return errPrimaryInformational
-	}
-	if v.answering || !v.in.ProtoAtLeast(1, 1) {
-		return nil
-	}
-	if code == http.StatusContinue && v.upload != nil && v.upload.expects {
-		v.sayContinue()
-		return nil
-	}
-	removeHopByHop(http.Header(header))
-	h := v.client.Header()
-	preset := maps.Clone(h)
-	clear(h)
-	maps.Copy(h, http.Header(header))
-	v.client.WriteHeader(code)
-	clear(h)
-	maps.Copy(h, preset)
-	return nil
-}
-
-// sayContinue tells a client that waits for it to send its body, once. It answers false when it is too late, since an
-// answer has come. The caller holds mu.
-func (v *visit) sayContinue() bool {
-	if v.answering && !v.continued {
-		return false
-	}
-	if !v.continued {
-		v.continued = true
-		v.client.WriteHeader(http.StatusContinue)
-	}
-	return true
-}
+var errStatus = errors.New("status below 100")

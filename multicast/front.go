@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,10 +28,12 @@ type visit struct {
 	status int   // of the answer; 0 until it has one
 	gone   bool  // the client went away
 
-	mu            sync.Mutex // guards what follows, and what the client gets until its answer begins
-	informational int        // answers before the answer
-	continued     bool       // the client was told to send its body
-	answering     bool       // no informational answer may leave any more
+	informational atomic.Int32 // answers before the answer
+	notices       notices
+
+	mu        sync.Mutex // guards what follows, and what the client gets until its answer begins
+	continued bool       // the client was told to send its body
+	answering bool       // no informational answer may leave any more
 }
 
 // ServeHTTP answers the client from the primary.

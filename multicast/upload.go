@@ -21,6 +21,7 @@ type upload struct {
 	visit   *visit
 	trailer http.Header // what is passed on, complete when the body has ended; nil where none can come
 	expects bool        // the client waits for 100 before it sends
+	welcome atomic.Bool // the primary has said 100
 	asked   time.Time   // when the primary had the head; of the transport's writing goroutine
 
 	reading sync.Mutex  // held by Read
@@ -58,7 +59,7 @@ func newUpload(v *visit) *upload {
 	}
 	if u.expects = expectsContinue(in); u.expects {
 		v.trace.WroteHeaders = func() { u.asked = time.Now() }
-		v.trace.Got100Continue = v.invite
+		v.trace.Got100Continue = func() { u.welcome.Store(true) }
 	}
 	if in.ProtoMajor == 1 { // else an early answer waits until the upload ends
 		_ = http.NewResponseController(v.client).EnableFullDuplex()
@@ -78,13 +79,6 @@ func expectsContinue(in *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// invite passes on the primary's 100.
-func (v *visit) invite() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.sayContinue()
 }
 
 // Read passes on what the client sent; a sampled request keeps a copy.
@@ -142,7 +136,7 @@ func (u *upload) invited() bool {
 	v := u.visit
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.continued && time.Since(u.asked) < continueTimeout {
+	if !v.continued && !u.welcome.Load() && time.Since(u.asked) < continueTimeout {
 		return false
 	}
 	return v.sayContinue()
