@@ -426,7 +426,8 @@ func TestGRPCEndsEarly(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	_, err := ask(short, conn, "tea")
 	cancel()
-	if status.Code(err) != codes.DeadlineExceeded {
+	// The server knows the deadline too: where it gives up first, the proxy has no answer to pass on.
+	if code := status.Code(err); code != codes.DeadlineExceeded && code != codes.Unavailable {
 		t.Errorf("after the deadline: %v", err)
 	}
 	select {

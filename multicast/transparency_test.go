@@ -317,9 +317,6 @@ func (s *scene) fingerprint(r seen, role Role) string {
 	delete(h, "X-Shadow-Request")
 	delete(h, "X-Shadow-Id")
 	framing, body := r.framing, fmt.Sprintf("%q, %v", r.body, r.trailer)
-	if s.version == "2.0" { // the primary gets no trailers there that were not announced
-		body = fmt.Sprintf("%q", r.body)
-	}
 	if s.upstream[Primary].manner.Load() == mannerEarly { // the primary has read none
 		body = "unread"
 	}

@@ -151,20 +151,24 @@ func uploadFault(err error) int32 {
 	return uploadBroken
 }
 
-// endTrailer takes the trailers, also those that were not announced; net/http writes them after the body.
+// endTrailer takes the trailers, also those that were not announced; net/http writes them after the body. Over HTTP/2 it
+// writes the announced ones alone, and so the copies, too, are to have no other.
 func (u *upload) endTrailer() {
-	if u.trailer != nil {
-		for name, values := range u.visit.in.Trailer {
-			if token(name) && !frames(name) {
-				u.trailer[name] = values
-			}
+	if u.trailer == nil {
+		return
+	}
+	http2 := u.visit.link == nil
+	for name, values := range u.visit.in.Trailer {
+		if _, announced := u.trailer[name]; announced || !http2 && token(name) && !frames(name) {
+			u.trailer[name] = values
 		}
 	}
 }
 
-// Close stops the reading, for good. What was not begun may still be wanted, on another connection.
+// Close stops the reading, for good. What was not begun may still be wanted, on another connection; not so over HTTP/2, which
+// may close first and read afterwards, and would then wait for the client with an answer that is cut off already.
 func (u *upload) Close() error {
-	if u.begun.Load() {
+	if u.begun.Load() || u.visit.link == nil {
 		return u.halt()
 	}
 	return nil
