@@ -21,6 +21,7 @@ type dispatcher struct {
 	held    time.Time  // until then no shadow is asked: file descriptors are scarce
 	free    [3]int     // what is left of the room; below 0 after it was made smaller
 	waiting []*flight
+	pace    pace
 	asked   map[*flight]struct{} // and not delivered yet
 	quiet   chan struct{}        // closed when the last one is delivered after running ended
 	legs    sync.WaitGroup
@@ -90,11 +91,12 @@ func (d *dispatcher) pump() {
 		f := d.waiting[0]
 		now := time.Now()
 		passes := d.passes(f, now)
-		if passes && !d.ready(f.setup.roles) {
+		if passes && (!d.ready(f.setup.roles) || d.early(now)) {
 			return
 		}
 		d.shift()
 		if passes {
+			d.step(f.setup.roles, now)
 			d.start(f)
 		} else {
 			d.spare(f, now)
@@ -117,10 +119,11 @@ func (d *dispatcher) shift() {
 }
 
 // release gives back the room of one leg, which has ended so.
-func (d *dispatcher) release(f *flight, role Role, outcome Outcome) {
+func (d *dispatcher) release(f *flight, role Role, outcome Outcome, took time.Duration) {
 	shadow := f.setup.shadows[role]
 	d.mu.Lock()
 	d.free[role]++
+	d.pace.landed(role, took)
 	turned := shadow.circuit.landed(f, outcome, time.Now())
 	now := shadow.circuit.read()
 	d.pump()

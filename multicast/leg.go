@@ -48,7 +48,7 @@ func (f *flight) leg(role Role) {
 	}
 	legs.outcome.add(res.Outcome)
 	legs.inFlight.Add(-1)
-	p.dispatcher.release(f, role, res.Outcome)
+	p.dispatcher.release(f, role, res.Outcome, res.Duration)
 	f.landed()
 }
 

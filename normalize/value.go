@@ -33,6 +33,17 @@ type Value struct {
 	Size  int    // values in this subtree, itself and hidden copies included
 	Hash  uint64 // values that are Equal have equal hashes
 	Raw   []byte // the value's text as sent: for showing, never for comparing
+
+	Special *Special // what sets the comparing of this value apart; nil for nearly all
+}
+
+// Special is what rules, or the kind of body, ask for when a value is compared.
+type Special struct {
+	Tolerance *Tolerance // of a number or a time: closer ones are equal
+	Keys      []*Pattern // of an array: its elements are paired by these, relative to the element
+	Sequence  string     // of a markup element: the names of its children in order
+	Sent      string     // the key as sent, where a rule has renamed it; "" means that it has not been
+	Inside    bool       // parsed from a string: pointers end at that string
 }
 
 // Member is one member of an object.

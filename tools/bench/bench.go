@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"shadowdiff/tools/rig"
@@ -131,7 +132,9 @@ func (b *bench) underLoad(ctx context.Context, t trial, s *system, l *load) (f f
 		took, err = l.run()
 		ended <- err
 	}()
+	stop := b.askShadows(t)
 	err = b.watch(ctx, t, s, l, &f, ended)
+	stop()
 	l.phase.Store(over)
 	if err == nil {
 		err = <-ended
@@ -143,6 +146,28 @@ func (b *bench) underLoad(ctx context.Context, t trial, s *system, l *load) (f f
 	f.requests, f.errors = len(latencies), took.errors
 	f.p50, f.p99 = percentile(latencies, 0.50), percentile(latencies, 0.99)
 	return f, nil
+}
+
+// askShadows lets others ask the shadows as often as shadowdiff could, where shadowing is off: what the shadows themselves
+// take of a machine that they share with the proxy.
+func (b *bench) askShadows(t trial) (stop func()) {
+	if t.sample != "" || t.shadow == "" {
+		return func() {}
+	}
+	var wait sync.WaitGroup
+	var loads []*load
+	for role, u := range map[string]*upstream{"secondary": b.secondary, "candidate": b.candidate} {
+		l := &load{addr: u.addrs[t.shadow], conns: b.cfg.concurrency, want: newAnswer(b.cfg.size, role, t.shadow)}
+		l.rate = min(b.cfg.rate, float64(b.cfg.concurrency)/b.cfg.delay.Seconds())
+		loads = append(loads, l)
+		wait.Go(func() { _, _ = l.run() })
+	}
+	return func() {
+		for _, l := range loads {
+			l.phase.Store(over)
+		}
+		wait.Wait()
+	}
 }
 
 func (b *bench) watch(ctx context.Context, t trial, s *system, l *load, f *figures, ended <-chan error) error {

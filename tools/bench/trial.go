@@ -26,7 +26,7 @@ type pace struct {
 type trial struct {
 	proxy  proxy
 	sample string // ours: the share; "": the switch is off. nginx: "" without mirrors
-	shadow string // mode of the mirrors
+	shadow string // mode of the mirrors; with shadowing off, others ask them meanwhile
 	pace   pace
 }
 
@@ -36,6 +36,9 @@ func (t trial) String() string {
 	switch {
 	case t.sample == "" && t.proxy == ours:
 		name += ", shadowing off"
+		if t.shadow != "" {
+			name += ", others ask the shadows"
+		}
 	case t.proxy == ours:
 		name += ", " + t.sample
 	case t.sample != "":
@@ -86,6 +89,7 @@ func trials() []trial {
 	return append(list,
 		trial{proxy: direct, pace: fixed}, trial{proxy: bare, pace: fixed}, trial{proxy: nginx, pace: fixed},
 		trial{proxy: ours, pace: fixed},
+		trial{proxy: ours, shadow: slow, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: same, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: noisy, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: slow, pace: fixed},

@@ -1,0 +1,58 @@
+package multicast
+
+import "time"
+
+// pace spreads out the beginnings of exchanges that have waited. Legs that begin in one instant end in one instant, and
+// what waits begins then: without a pace, slow shadows make bursts that never dissolve, and a client whose request falls
+// into one waits for the processor. The dispatcher's mu guards it.
+type pace struct {
+	took  [3]time.Duration // a leg's time by role, smoothed
+	next  time.Time        // nothing that has waited begins before
+	timer *time.Timer      // calls pump then
+}
+
+// landed takes note of how long a leg took.
+func (p *pace) landed(role Role, took time.Duration) {
+	const smooth = 64 // legs that a change takes to show, about
+	p.took[role] += (took - p.took[role]) / smooth
+}
+
+// paceShortest is the gap below which a pace is not worth a timer.
+const paceShortest = 100 * time.Microsecond
+
+// gap is half of what keeps every place taken: so the pace spreads a burst, and never leaves a place empty for long.
+func (d *dispatcher) gap(roles []Role) time.Duration {
+	var gap time.Duration
+	for _, role := range roles {
+		gap = max(gap, d.pace.took[role]/time.Duration(2*max(1, d.room[role])))
+	}
+	return gap
+}
+
+// early reports whether what waits is to wait on for the pace, and sees to it that it begins then. The caller holds mu.
+func (d *dispatcher) early(now time.Time) bool {
+	wait := d.pace.next.Sub(now)
+	switch {
+	case wait <= 0:
+		return false
+	case d.pace.timer == nil:
+		d.pace.timer = time.AfterFunc(wait, d.resume)
+	default:
+		d.pace.timer.Reset(wait)
+	}
+	return true
+}
+
+// step notes that something that has waited begins. The caller holds mu.
+func (d *dispatcher) step(roles []Role, now time.Time) {
+	if gap := d.gap(roles); gap >= paceShortest {
+		d.pace.next = now.Add(gap)
+	}
+}
+
+// resume goes on after a wait for the pace.
+func (d *dispatcher) resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pump()
+}
