@@ -197,11 +197,13 @@ func (d *dispatcher) turn(on bool) {
 	}
 }
 
+// dropWaiting empties the queue. The caller holds mu.
 func (d *dispatcher) dropWaiting(reason Reason) {
 	for _, f := range d.waiting {
 		f.drop(reason)
 	}
 	d.waiting = nil
+	d.pace.stop()
 }
 
 // failAll ends every exchange that is not delivered yet.

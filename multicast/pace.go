@@ -13,12 +13,17 @@ type pace struct {
 
 // landed takes note of how long a leg took.
 func (p *pace) landed(role Role, took time.Duration) {
-	const smooth = 64 // legs that a change takes to show, about
+	const smooth = 16 // legs that a change takes to show, about
 	p.took[role] += (took - p.took[role]) / smooth
 }
 
-// paceShortest is the gap below which a pace is not worth a timer.
-const paceShortest = 100 * time.Microsecond
+const (
+	// paceShortest is the gap below which a pace is not worth a timer.
+	paceShortest = 100 * time.Microsecond
+	// paceLongest is the gap that is enough for any burst. A longer one would only keep what waits from shadows that have
+	// become fast again.
+	paceLongest = 5 * time.Millisecond
+)
 
 // gap is half of what keeps every place taken: so the pace spreads a burst, and never leaves a place empty for long.
 func (d *dispatcher) gap(roles []Role) time.Duration {
@@ -26,7 +31,7 @@ func (d *dispatcher) gap(roles []Role) time.Duration {
 	for _, role := range roles {
 		gap = max(gap, d.pace.took[role]/time.Duration(2*max(1, d.room[role])))
 	}
-	return gap
+	return min(gap, paceLongest)
 }
 
 // early reports whether what waits is to wait on for the pace, and sees to it that it begins then. The caller holds mu.
@@ -47,6 +52,13 @@ func (d *dispatcher) early(now time.Time) bool {
 func (d *dispatcher) step(roles []Role, now time.Time) {
 	if gap := d.gap(roles); gap >= paceShortest {
 		d.pace.next = now.Add(gap)
+	}
+}
+
+// stop ends the wait for the pace, when nothing waits any more.
+func (p *pace) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
 	}
 }
 
