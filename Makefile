@@ -36,9 +36,11 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@tools/need.sh curl node || true # what cannot be had fails its own tests, and these say so
 	@go vet ./...
 	@go -C tools vet ./...
+	@go -C tools/peers vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
 	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go test -json -run '^TestThousandsOfHangingShadows$$' ./multicast 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
+		go test -json -run '^TestThousandsOfHangingShadows$$' ./multicast 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
+		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities
@@ -50,8 +52,9 @@ check: ## formatting, staticcheck, known vulnerabilities
 		$(TOOL) govulncheck -db "file://$$dir/data/osv" ./...
 
 .PHONY: bench
-bench: ## every benchmark
+bench: ## every benchmark, and comparing beside what else compares JSON
 	@go test -run '^$$' -bench . -benchmem ./...
+	@go -C tools/peers run .
 
 .PHONY: bench-proxy
 bench-proxy: build ## what the proxy costs, beside nginx and HAProxy (docs/performance.md); BENCH takes flags, as BENCH=-quick
