@@ -177,6 +177,9 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 		w.cost = w.cost.plus(cost{1, int(kind.Level())})
 		return
 	}
+	if w.edits != nil {
+		w.edits.differ(w.path, kind)
+	}
 	p := w.place
 	if p.sum == nil {
 		p.sum = w.count(p.field(), kind)
