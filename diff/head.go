@@ -32,6 +32,30 @@ func isDigest(name string) bool {
 	return false
 }
 
+// followsBody tells whether all that two digests differ in comes from the bodies: how they are made must be the same, that
+// is strong or weak for an ETag, and the algorithms for the others.
+func followsBody(l, r *normalize.Header) bool {
+	return isDigest(l.Name) && slices.EqualFunc(l.Values, r.Values, func(a, b string) bool {
+		return slices.Equal(makings(l.Name, a), makings(l.Name, b))
+	})
+}
+
+// makings are what a digest's value says of how it was made.
+func makings(name, value string) []string {
+	switch name {
+	case "content-md5":
+		return nil
+	case "etag":
+		return []string{strconv.FormatBool(strings.HasPrefix(value, "W/"))}
+	}
+	var algorithms []string
+	for member := range strings.SplitSeq(value, ",") {
+		algorithm, _, _ := strings.Cut(member, "=")
+		algorithms = append(algorithms, strings.ToLower(strings.TrimSpace(algorithm)))
+	}
+	return algorithms
+}
+
 func (f *found) headers(l, r []normalize.Header, field func(string) normalize.Field, followBody bool) {
 	byName := func(a, b normalize.Header) int { return strings.Compare(a.Name, b.Name) }
 	merge(l, r, byName, func(a, b *normalize.Header) {
@@ -40,11 +64,21 @@ func (f *found) headers(l, r []normalize.Header, field func(string) normalize.Fi
 			f.add(Difference{Field: string(field(a.Name)), Kind: KindMissing, Left: f.header(a.Values)})
 		case a == nil:
 			f.add(Difference{Field: string(field(b.Name)), Kind: KindExtra, Right: f.header(b.Values)})
-		case slices.Equal(a.Values, b.Values) || followBody && isDigest(a.Name):
+		case sameLines(a.Values, b.Values) || followBody && followsBody(a, b):
 		default:
 			f.lines(string(field(a.Name)), a.Values, b.Values)
 		}
 	})
+}
+
+// sameLines tells whether two headers say the same: the same lines, or lines that are the same once they are joined by
+// commas, which proxies may do to any header but Set-Cookie (RFC 9110, section 5.3).
+func sameLines(l, r []string) bool {
+	if slices.Equal(l, r) {
+		return true
+	}
+	return len(l) != len(r) && len(l) > 0 && len(r) > 0 &&
+		(strings.Join(l, ",") == strings.Join(r, ",") || strings.Join(l, ", ") == strings.Join(r, ", "))
 }
 
 // lines reports two headers of the same name with other lines.
@@ -54,39 +88,94 @@ func (f *found) lines(field string, l, r []string) {
 		d.Kind = KindOrder
 	}
 	if len(l) == 1 && len(r) == 1 {
-		d.Left, d.Right, d.Note = texts(sane(l[0]), sane(r[0]), f.limits.Excerpt)
+		d.Left, d.Right, d.Note = texts(normalize.TextOf(l[0]), normalize.TextOf(r[0]), f.limits.Excerpt)
 	} else {
 		d.Left, d.Right = f.header(l), f.header(r)
+		d.Note = unlike(l, r)
 	}
 	f.add(d)
+}
+
+// unlike names the first bytes that differ where two lists of lines may look alike.
+func unlike(l, r []string) string {
+	for i := range min(len(l), len(r)) {
+		if a, b := normalize.TextOf(l[i]), normalize.TextOf(r[i]); a != b {
+			at := differAt(a, b)
+			return lookAlike(a[at:], b[at:])
+		}
+	}
+	return ""
 }
 
 // header shows a header: one line as a string, several as an array.
 func (f *found) header(values []string) Excerpt {
 	if len(values) == 1 {
-		return excerptOfText(values[0], f.limits.Excerpt)
+		return f.text(values[0])
 	}
 	v := normalize.Value{Type: normalize.Array}
 	for _, line := range values {
-		v.Items = append(v.Items, normalize.Value{Type: normalize.String, Text: sane(line)})
+		v.Items = append(v.Items, normalize.Value{Type: normalize.String, Text: normalize.TextOf(line)})
 	}
 	return excerptOf(&v, f.limits.Excerpt)
 }
 
-// cookies compares Set-Cookie lines by the cookie's name and attributes. Of several with one name the first goes with
-// the first.
+// text shows a header's bytes.
+func (f *found) text(s string) Excerpt { return excerptText(normalize.TextOf(s), f.limits.Excerpt) }
+
+// cookies compares Set-Cookie lines by the cookie's name and attributes. Of several with one name those that a browser takes
+// for one go together, and of the others the first with the first.
 func (f *found) cookies(l, r []normalize.Cookie) {
-	byName := func(a, b normalize.Cookie) int { return strings.Compare(a.Name, b.Name) }
-	merge(l, r, byName, func(a, b *normalize.Cookie) {
+	for len(l) > 0 || len(r) > 0 {
+		n, m := sameName(l, r)
+		f.cookiesOfOneName(l[:n], r[:m])
+		l, r = l[n:], r[m:]
+	}
+}
+
+// sameName is how many cookies on each side have the first name there is.
+func sameName(l, r []normalize.Cookie) (n, m int) {
+	var name string
+	switch {
+	case len(r) == 0 || len(l) > 0 && l[0].Name < r[0].Name:
+		name = l[0].Name
+	default:
+		name = r[0].Name
+	}
+	for n < len(l) && l[n].Name == name {
+		n++
+	}
+	for m < len(r) && r[m].Name == name {
+		m++
+	}
+	return n, m
+}
+
+func (f *found) cookiesOfOneName(l, r []normalize.Cookie) {
+	if len(l) == 1 && len(r) == 1 {
+		f.attributes(&l[0], &r[0])
+		return
+	}
+	var left, right []*normalize.Cookie // without a partner
+	merge(l, r, normalize.Cookie.Compare, func(a, b *normalize.Cookie) {
 		switch {
 		case b == nil:
-			f.add(Difference{Field: string(normalize.CookieField(a.Name)), Kind: KindMissing, Left: f.cookie(a)})
+			left = append(left, a)
 		case a == nil:
-			f.add(Difference{Field: string(normalize.CookieField(b.Name)), Kind: KindExtra, Right: f.cookie(b)})
+			right = append(right, b)
 		default:
 			f.attributes(a, b)
 		}
 	})
+	both := min(len(left), len(right))
+	for i := range both {
+		f.attributes(left[i], right[i])
+	}
+	for _, c := range left[both:] {
+		f.add(Difference{Field: string(normalize.CookieField(c.Name)), Kind: KindMissing, Left: f.cookie(c)})
+	}
+	for _, c := range right[both:] {
+		f.add(Difference{Field: string(normalize.CookieField(c.Name)), Kind: KindExtra, Right: f.cookie(c)})
+	}
 }
 
 // cookie shows a cookie without its value, which is nobody's business.
@@ -95,7 +184,7 @@ func (f *found) cookie(c *normalize.Cookie) Excerpt {
 	for _, a := range c.Attributes {
 		parts = append(parts, attribute(a))
 	}
-	return excerptOfText(strings.Join(parts, "; "), f.limits.Excerpt)
+	return f.text(strings.Join(parts, "; "))
 }
 
 func attribute(a normalize.Attribute) string {
@@ -111,14 +200,14 @@ func (f *found) attributes(l, r *normalize.Cookie) {
 		d := Difference{Kind: KindValue}
 		switch {
 		case b == nil:
-			d.Kind, d.Left = KindMissing, excerptOfText(a.Value, f.limits.Excerpt)
+			d.Kind, d.Left = KindMissing, f.text(a.Value)
 		case a == nil:
-			d.Kind, d.Right = KindExtra, excerptOfText(b.Value, f.limits.Excerpt)
+			d.Kind, d.Right = KindExtra, f.text(b.Value)
 			a = b
-		case a.Value == b.Value:
+		case a.Alike(*b):
 			return
 		default:
-			d.Left, d.Right, d.Note = texts(sane(a.Value), sane(b.Value), f.limits.Excerpt)
+			d.Left, d.Right, d.Note = texts(normalize.TextOf(a.Value), normalize.TextOf(b.Value), f.limits.Excerpt)
 		}
 		d.Field = string(normalize.CookieAttributeField(l.Name, a.Name))
 		f.add(d)

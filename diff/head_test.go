@@ -93,6 +93,76 @@ func TestDifferencesOfWholeAnswers(t *testing.T) {
 			want: []string{`header.etag missing "\"1\""| -|-`},
 		},
 		{
+			name: "and neither does how it is made", rules: drop,
+			left:  "200\nEtag: W/\"1\"\nDigest: sha-256=a,md5=b\nContent-Md5: a\nContent-Type: application/json\n\n{\"v\":1,\"token\":1}",
+			right: "200\nEtag: \"2\"\nDigest: SHA-512=x,md5=y\nContent-Md5: b\nContent-Type: application/json\n\n{\"v\":1,\"token\":2}",
+			want:  []string{`header.digest value "sha-256=a,md5=b"|"SHA-512=x,md5=y" -|-`, `header.etag value "W/\"1\""|"\"2\"" -|-`},
+		},
+		{
+			name: "all digests follow a body that a rule has changed, and no other header", rules: drop,
+			left: "200\nDigest: sha-256=a\nRepr-Digest: sha-256=:a:\nContent-Digest: sha-256=:a:\nContent-Md5: a\nX-Digest: a\n" +
+				"Content-Type: application/json\n\n{\"v\":1,\"token\":1}",
+			right: "200\nDigest: SHA-256=b\nRepr-Digest: sha-256=:b:\nContent-Digest: sha-256=:b:\nContent-Md5: b\nX-Digest: b\n" +
+				"Content-Type: application/json\n\n{\"v\":2,\"token\":2}",
+			want: []string{`header.x-digest value "a"|"b" -|-`, `body.v value 1|2 /v|/v`},
+		},
+		{
+			name: "weak and strong validators",
+			left: "200\nEtag: W/\"x1\"\n\n", right: "200\nEtag: \"x1\"\n\n",
+			want: []string{`header.etag value "W/\"x1\""|"\"x1\"" -|-`},
+		},
+		{
+			name: "an empty header is not a missing one", left: "200\nX-A: \nX-B: \nVary: \n\n", right: "200\nX-B: \n\n",
+			want: []string{`header.vary missing []| -|-`, `header.x-a missing ""| -|-`},
+		},
+		{
+			name: "lines that a proxy has joined", left: "200\nX-Part: a\nX-Part: b, c\n\n", right: "200\nX-Part: a, b, c\n\n",
+		},
+		{
+			name: "a line more", left: "200\nX-Part: a\n\n", right: "200\nX-Part: a\nX-Part: a\n\n",
+			want: []string{`header.x-part value "a"|["a","a"] -|-`},
+		},
+		{
+			name: "links in another order", left: "200\nLink: </a>; rel=next, </b>; rel=prev\n\n", right: "200\nLink: </b>; rel=prev, </a>; rel=next\n\n",
+			want: []string{`header.link order ["</a>; rel=next","</b>; rel=prev"]|["</b>; rel=prev","</a>; rel=next"] -|-`},
+		},
+		{
+			name: "bytes that are no UTF-8", left: "200\nX-A: caf\xe9\nX-B: \xe9\nX-B: \xe9\n\n", right: "200\nX-A: caf\xe8\nX-B: \xe9\nX-B: \xe8\n\n",
+			want: []string{
+				`header.x-a value "caf�"|"caf�" -|- byte 0xe9 against byte 0xe8`,
+				`header.x-b value ["�","�"]|["�","�"] -|- byte 0xe9 against byte 0xe8`,
+			},
+		},
+		{
+			name:  "two cookies of one name for two paths, and one of them lost",
+			left:  "200\nSet-Cookie: a=1; Path=/\nSet-Cookie: a=2; Path=/x; Secure\n\n",
+			right: "200\nSet-Cookie: a=2; Path=/x; Secure\n\n",
+			want:  []string{`cookie.a missing "a=…; path=/"| -|-`},
+		},
+		{
+			name:  "two cookies of one name, one for another path",
+			left:  "200\nSet-Cookie: a=1; Path=/\nSet-Cookie: a=2; Path=/x\n\n",
+			right: "200\nSet-Cookie: a=2; Path=/y\nSet-Cookie: a=1; Path=/\n\n",
+			want:  []string{`cookie.a.path value "/x"|"/y" -|-`},
+		},
+		{
+			name:  "a cookie deleted that was set",
+			left:  "200\nSet-Cookie: a=1; Path=/; Max-Age=60\n\n",
+			right: "200\nSet-Cookie: a=1; Path=/; Max-Age=60\nSet-Cookie: a=; Path=/; Max-Age=0\n\n",
+			want:  []string{`cookie.a extra |"a=…; max-age=0; path=/" -|-`},
+		},
+		{
+			name:  "a cookie that lives a day, not a year",
+			left:  "200\nDate: Mon, 30 Nov 2026 10:00:00 GMT\nSet-Cookie: a=1; Expires=Tue, 30 Nov 2027 10:00:00 GMT\n\n",
+			right: "200\nDate: Mon, 30 Nov 2026 10:00:01 GMT\nSet-Cookie: a=1; Expires=Tue, 01 Dec 2026 10:00:01 GMT\n\n",
+			want:  []string{`cookie.a.expires value "in 8760h0m0s"|"in 24h0m0s" -|-`},
+		},
+		{
+			name:  "a cookie that lives as long, by clocks",
+			left:  "200\nDate: Mon, 30 Nov 2026 10:00:00 GMT\nSet-Cookie: a=1; Expires=Tue, 01 Dec 2026 10:00:00 GMT\n\n",
+			right: "200\nDate: Mon, 30 Nov 2026 10:00:07 GMT\nSet-Cookie: a=1; Expires=Tue, 01-Dec-26 10:00:08 GMT\n\n",
+		},
+		{
 			name: "a page where JSON was",
 			left: "200\nContent-Type: application/json\n\n{\"user\":\"q\"}", right: "502\nContent-Type: text/html\n\n<title>502</title>",
 			want: []string{

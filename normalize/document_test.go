@@ -217,10 +217,9 @@ func TestHeaders(t *testing.T) {
 	if got := showHeaders(d.Trailers); got != `x-sum ["1"]` {
 		t.Errorf("trailers\n%s", got)
 	}
-	cookies := fmt.Sprint(d.Cookies)
-	if want := "[{ []} {gone [{expires past} {max-age 0}]} {sid [{expires set} {httponly } {path /} {samesite lax}]} " +
-		"{z [{domain example.com} {expires tomorrow} {path /b} {secure }]}]"; cookies != want {
-		t.Errorf("cookies\n%s", cookies)
+	if want := "; gone expires=past max-age=0; sid expires=set httponly path=/ samesite=lax; " +
+		"z domain=example.com expires=tomorrow path=/b secure"; showCookies(d.Cookies) != want {
+		t.Errorf("cookies\n%s", showCookies(d.Cookies))
 	}
 	if resp.Header.Get("X-Two") != " b " {
 		t.Error("the response was changed")
@@ -251,7 +250,7 @@ func TestHeaderListIsChanged(t *testing.T) {
 	if got := showHeaders(d.Headers); got != "date [\"d\"]\nx-kept [\"1\"]" {
 		t.Errorf("headers\n%s", got)
 	}
-	if got := fmt.Sprint(d.Cookies); got != "[{a [{value 1}]}]" || len(d.Trailers) != 0 || d.Status != 0 {
+	if got := showCookies(d.Cookies); got != "a value=1" || len(d.Trailers) != 0 || d.Status != 0 {
 		t.Errorf("cookies %s, trailers %v, status %d", got, d.Trailers, d.Status)
 	}
 	for _, rule := range []string{"header.set-cookie", "cookie", "header"} {
@@ -273,8 +272,8 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 			{Sort: "header.x"},
 			{Drop: "body.a", Sort: "body.b"},
 			{},
-			{Other: map[string]any{"round": "body.p", "to": 2}},
-			{Drop: "body.a", Other: map[string]any{"by": "id"}},
+			{Round: "body.p", To: "two"},
+			{Drop: "body.a", By: By{"id"}},
 			{Other: map[string]any{"dorp": "body.a"}},
 			{Drop: "status", Role: "candidate"},
 			{Sort: "body.a", Role: "candidate"},
@@ -295,9 +294,9 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		`rules[1].role: "primary": only candidate is possible; without role a rule holds for all three`,
 		`rules[2].sort: column 1: only arrays in the body have an order: a field begins with body`,
 		`rules[3]: a rule has one verb, this one has drop and sort: make it two rules`,
-		`rules[4]: a rule needs a verb with a field: drop or sort`,
-		`rules[5].round: not yet supported`,
-		`rules[6].by: drop and sort take no by`,
+		`rules[4]: a rule needs a verb with a field, as in drop: body.id; the verbs are drop, sort, pair, round, tolerate, mask, mask_keys, rename, lower, trim, squeeze, nfc, coerce, absent, parse, present`,
+		`rules[5].to: "two" is no number of decimals: write a whole number such as 2`,
+		`rules[6].by: drop takes no by: it belongs to pair`,
 		`rules[7].dorp: unknown key: did you mean drop?`,
 		`rules[8].role: a status left out on one side only would always differ: leave role out`,
 		`rules[9].role: order cannot be left out on one side only: leave role out`,
@@ -305,7 +304,7 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		`rules[11].drop: column 1: query belongs to requests, which are not compared: it is for store.redact`,
 		`rules[12].role: a body left out on one side only would always differ: leave role out`,
 		`rules[13].route: "/a/*/b": a * stands only last and alone, as in /users/*; {x} is one segment`,
-		`rules[14].frobnicate: unknown key: a rule has drop or sort, and may have route and role`,
+		`rules[14].frobnicate: unknown key: a rule has a verb, its settings, route and role`,
 		`rules[15].route: "users" is no path: a path begins with /`,
 	}
 	var got []string

@@ -2,7 +2,6 @@ package normalize
 
 import (
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ func DefaultIgnored() []string {
 type headerRules struct {
 	ignored      map[string]bool
 	cookieValues bool // headers.compare names Set-Cookie: values are compared too
+	names        *headerNames
 }
 
 func compileHeaders(c HeaderConfig) headerRules {
@@ -41,6 +41,7 @@ func compileHeaders(c HeaderConfig) headerRules {
 		delete(r.ignored, name)
 		r.cookieValues = r.cookieValues || name == "set-cookie"
 	}
+	r.names = newHeaderNames(r.ignored)
 	return r
 }
 
@@ -56,105 +57,36 @@ func (r *headerRules) String() string {
 
 // headers turns headers or trailers (the root says which) into those that are compared, sorted by name.
 func (n *Normalizer) headers(root string, from http.Header, p *plan) []Header {
-	if len(from) == 0 {
-		return nil
-	}
-	out := make([]Header, 0, len(from))
+	var out []Header
 	for key, lines := range from {
-		name := strings.ToLower(key)
-		if len(lines) == 0 || n.header.ignored[name] || name == "set-cookie" && root == "header" ||
-			p.others != nil && p.drops(root, textOf(name)) {
+		name := n.header.names.of(key)
+		if len(lines) == 0 || name.ignored || name.form == formCookies && root == "header" ||
+			p.others != nil && p.drops(root, textOf(name.lower)) {
 			continue
 		}
-		out = append(out, Header{Name: name, Values: headerValues(name, lines)})
+		if out == nil {
+			out = make([]Header, 0, min(len(from), 16))
+		}
+		out = append(out, Header{Name: name.lower, Values: name.form.values(lines)})
 	}
 	slices.SortFunc(out, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
-	return mergeHeaders(out)
-}
-
-// mergeHeaders joins the lines of headers whose names differ in case only, which no HTTP parser hands on but tests and
-// stored exchanges may.
-func mergeHeaders(sorted []Header) []Header {
-	out := sorted[:0]
-	for _, h := range sorted {
-		if last := len(out) - 1; last >= 0 && out[last].Name == h.Name {
-			out[last].Values = headerValues(h.Name, slices.Concat(out[last].Values, h.Values))
-			continue
+	for i := 1; i < len(out); i++ {
+		if out[i].Name == out[i-1].Name {
+			return n.headers(root, joinNames(from), p)
 		}
-		out = append(out, h)
 	}
 	return out
 }
 
-// headerValues is the comparable form of one header's lines.
-func headerValues(name string, lines []string) []string {
-	switch name {
-	case "content-type":
-		out := make([]string, len(lines))
-		for i, line := range lines {
-			out[i] = canonicalMediaType(line)
-		}
-		return out
-	case "vary", "access-control-allow-headers", "access-control-expose-headers":
-		return headerSet(lines, true)
-	case "allow", "access-control-allow-methods": // methods have case
-		return headerSet(lines, false)
-	}
-	trimmed := true
-	for _, line := range lines {
-		trimmed = trimmed && line == trimSpace(line)
-	}
-	if trimmed {
-		return lines
-	}
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = trimSpace(line)
+// joinNames joins the lines of headers whose names differ in case only, which no HTTP parser hands on but tests and stored
+// exchanges may.
+func joinNames(from http.Header) http.Header {
+	out := make(http.Header, len(from))
+	for _, key := range slices.Sorted(maps.Keys(from)) {
+		name := strings.ToLower(key)
+		out[name] = append(out[name], from[key]...)
 	}
 	return out
-}
-
-// trimSpace takes off what HTTP calls optional white space.
-func trimSpace(s string) string { return strings.Trim(s, " \t") }
-
-// headerSet is the members of a comma-separated list over all lines, sorted, each once.
-func headerSet(lines []string, lower bool) []string {
-	out := make([]string, 0, 8)
-	for _, line := range lines {
-		for member := range strings.SplitSeq(line, ",") {
-			if member = trimSpace(member); member == "" {
-				continue
-			}
-			if lower {
-				member = strings.ToLower(member)
-			}
-			out = append(out, member)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// canonicalMediaType writes a Content-Type with its type and parameter names in lower case, parameters sorted, and the
-// charset, which has no case, in lower case too. What is no media type stays as it is.
-func canonicalMediaType(value string) string {
-	value = trimSpace(value)
-	switch value {
-	case "application/json", "application/json; charset=utf-8", "text/html; charset=utf-8", "text/plain; charset=utf-8":
-		// What is usual is canonical already.
-		return value
-	}
-	media, params, err := mime.ParseMediaType(value)
-	if err != nil {
-		return value
-	}
-	if charset, ok := params["charset"]; ok {
-		params["charset"] = strings.ToLower(charset)
-	}
-	if canonical := mime.FormatMediaType(media, params); canonical != "" {
-		return canonical
-	}
-	return value
 }
 
 // mediaType is the media type that a response's Content-Type names, in lower case and without parameters; empty when
