@@ -58,6 +58,9 @@ func scanNumber(s string, i int) (canonical string, end int, ok bool) {
 		}
 		exponent = s[from:i]
 	}
+	if exponent == "" && s[whole] != '0' && fraction[len(fraction)-1] != '0' {
+		return s[start:i], i, true
+	}
 	return canonicalNumber(s[start:i], s[whole:whole+digits], fraction, exponent), i, true
 }
 
@@ -65,7 +68,7 @@ func scanNumber(s string, i int) (canonical string, end int, ok bool) {
 func canonicalNumber(sent, whole, fraction, exponent string) string {
 	fraction = strings.TrimRight(fraction, "0")
 	lead := strings.TrimLeft(whole, "0")
-	if lead == "" && fraction == "" || lead == "" && strings.TrimLeft(fraction, "0") == "" {
+	if lead == "" && fraction == "" {
 		return "0"
 	}
 	if exponent == "" && padding(lead, fraction) <= maxPadding {

@@ -10,10 +10,11 @@ const MaxDepth = 100_000
 
 // parser reads a body once, strictly by RFC 8259, and builds its Value. It keeps its own stack of open containers, so
 // that no nesting costs Go's. Children gather on the two stacks below until their container closes, and are then copied,
-// in one piece and members sorted, into an arena that the Value keeps.
+// in one piece and members sorted, into an arena that the Value keeps. The members of an object with the keys that are
+// foreseen are read into their places there at once, see shapes.
 type parser struct {
 	data []byte // as sent
-	text string // the same
+	text string // the same memory
 
 	root    Value
 	frames  []frame
@@ -25,6 +26,7 @@ type parser struct {
 	membersTop int
 	order      []int32 // scratch of sorting
 	unescaped  []byte  // scratch of strings with escapes
+	shapes     shapes
 
 	budget  budget
 	failure string // why parsing stopped
@@ -32,14 +34,21 @@ type parser struct {
 
 // frame is an open container.
 type frame struct {
-	start  int // byte offset of its bracket
-	base   int // where its children begin on their stack
+	start  int      // byte offset of its bracket
+	base   int      // where its children begin on their stack
+	size   int      // values in it as far as it is read, itself included
+	hash   uint64   // of the same, not finished
+	key    uint64   // hash of the key of the member that is being read
+	out    []Member // of an object whose keys are foreseen: its members, each in its place once it is read
+	read   int      // how many of them are whole
+	shape  shape    // the keys that are foreseen, or of an array those of its next element
 	object bool
 }
 
-// parse reads the whole body as one value, or with records as an array of records, one a line.
+// parse reads the whole body as one value, or with records as an array of records, one a line. Nobody may change data
+// as long as the Value is in use.
 func (p *parser) parse(data []byte, records bool) bool {
-	p.data, p.text = data, string(data)
+	p.data, p.text = data, unsafe.String(unsafe.SliceData(data), len(data))
 	if p.arena == nil {
 		p.arena = new(arena)
 	}
@@ -60,15 +69,6 @@ func (p *parser) parse(data []byte, records bool) bool {
 	return true
 }
 
-// tree reads a value with all that it holds, down to so many open frames, and answers where it ends.
-func (p *parser) tree(i, depth int) (int, bool) {
-	i, ok := p.value(i)
-	for ok && len(p.frames) > depth {
-		i, ok = p.next(i)
-	}
-	return i, ok
-}
-
 func (p *parser) records(i int) bool {
 	p.open(i, false)
 	for first := true; ; first = false {
@@ -87,22 +87,29 @@ func (p *parser) records(i int) bool {
 	return p.close(len(p.text))
 }
 
+// tree reads a value with all that it holds, down to so many open frames, and answers where it ends.
+func (p *parser) tree(i, depth int) (int, bool) {
+	i, ok := p.value(i)
+	for ok && len(p.frames) > depth {
+		i, ok = p.next(i)
+	}
+	return i, ok
+}
+
 // next reads what follows inside an open container: its end, or one more child.
 func (p *parser) next(i int) (int, bool) {
-	top := &p.frames[len(p.frames)-1]
-	i = skipSpace(p.text, i)
-	if i == len(p.text) {
+	s, top := p.text, &p.frames[len(p.frames)-1]
+	if i < len(s) && s[i] <= ' ' {
+		i = skipSpace(s, i)
+	}
+	if i == len(s) {
 		return i, p.fail(i, "the text ends early")
 	}
-	closing, empty := byte(']'), len(p.items) == top.base
-	if top.object {
-		closing, empty = '}', len(p.members) == top.base
-	}
-	c := p.text[i]
-	if c == closing {
+	c := s[i]
+	if c == '}' && top.object || c == ']' && !top.object {
 		return i + 1, p.close(i + 1)
 	}
-	if !empty {
+	if top.size > 1 {
 		if c != ',' {
 			return i, p.fail(i, "no comma between two values")
 		}
@@ -110,7 +117,7 @@ func (p *parser) next(i int) (int, bool) {
 	}
 	if top.object {
 		var ok bool
-		if i, ok = p.key(i); !ok {
+		if i, ok = p.key(top, i); !ok {
 			return i, false
 		}
 	}
@@ -118,39 +125,73 @@ func (p *parser) next(i int) (int, bool) {
 }
 
 // key reads a member's key and colon, and makes the place for its value.
-func (p *parser) key(i int) (int, bool) {
-	i = skipSpace(p.text, i)
-	if i == len(p.text) || p.text[i] != '"' {
-		return i, p.fail(i, "no key")
+func (p *parser) key(top *frame, i int) (int, bool) {
+	s := p.text
+	if i < len(s) && s[i] <= ' ' {
+		i = skipSpace(s, i)
 	}
-	key, i, ok := p.str(i + 1)
+	i, ok := p.foreseen(top, i)
 	if !ok {
-		return i, false
+		if i, ok = p.newKey(top, i); !ok {
+			return i, false
+		}
 	}
-	if i = skipSpace(p.text, i); i == len(p.text) || p.text[i] != ':' {
+	if i < len(s) && s[i] <= ' ' {
+		i = skipSpace(s, i)
+	}
+	if i == len(s) || s[i] != ':' {
 		return i, p.fail(i, "no colon behind a key")
 	}
+	return i + 1, true
+}
+
+// newKey reads a key that was not foreseen, and pushes its member.
+func (p *parser) newKey(top *frame, start int) (int, bool) {
+	if start == len(p.text) || p.text[start] != '"' {
+		return start, p.fail(start, "no key")
+	}
+	key, end, ok := p.str(start + 1)
+	if !ok {
+		return end, false
+	}
+	if top.out != nil && !p.surprised(top) {
+		return start, p.fail(start, noMemory)
+	}
+	m := p.push()
+	if m == nil {
+		return start, p.fail(start, noMemory)
+	}
+	m.Key, m.Value.Index = key, start
+	top.key = hashText(key, saltObject)
+	return end, true
+}
+
+// push makes a member on the stack. Until it is moved off, its Index says where in the text its key stands.
+func (p *parser) push() *Member {
 	if len(p.members) == cap(p.members) && !growStack(&p.budget, &p.members) {
-		return i, p.fail(i, noMemory)
+		return nil
 	}
 	p.members = p.members[:len(p.members)+1]
 	m := &p.members[len(p.members)-1]
-	m.Key, m.Hidden, m.Value.Index = key, nil, 0
-	return i + 1, true
+	m.Hidden = nil
+	return m
 }
 
 // value reads a scalar or opens a container.
 func (p *parser) value(i int) (int, bool) {
-	i = skipSpace(p.text, i)
-	if i == len(p.text) {
+	s := p.text
+	if i < len(s) && s[i] <= ' ' {
+		i = skipSpace(s, i)
+	}
+	if i == len(s) {
 		return i, p.fail(i, "a value is missing")
 	}
-	switch c := p.text[i]; {
+	switch c := s[i]; {
 	case c == '"':
 		text, end, ok := p.str(i + 1)
 		return end, ok && p.scalar(String, text, i, end, hashText(text, saltText))
 	case c == '-' || isDigit(c):
-		text, end, ok := scanNumber(p.text, i)
+		text, end, ok := scanNumber(s, i)
 		if !ok {
 			return end, p.fail(end, "a broken number")
 		}
@@ -178,16 +219,24 @@ func (p *parser) literal(i int, word string, t Type, hash uint64) (int, bool) {
 	return end, p.scalar(t, word, i, end, hash)
 }
 
-// place is where the next value belongs: the root, or in the innermost open container. Its Index is set; all else there
-// is left over from before and for the caller to set.
-func (p *parser) place() *Value {
+// place is where a value belongs that has been read: the root, or in the innermost open container, to which it is
+// counted. All there but the Index is left over from before and for the caller to set.
+func (p *parser) place(size int, hash uint64) *Value {
 	if len(p.frames) == 0 {
 		return &p.root
 	}
 	top := &p.frames[len(p.frames)-1]
+	top.size += size
 	if top.object {
-		return &p.members[len(p.members)-1].Value
+		top.hash += memberHash(top.key, hash)
+		if top.out == nil {
+			return &p.members[len(p.members)-1].Value
+		}
+		at := p.shapes.keys[int(top.shape)+top.read].at
+		top.read++
+		return &top.out[at].Value
 	}
+	top.hash = elementHash(top.hash, hash)
 	if len(p.items) == cap(p.items) && !growStack(&p.budget, &p.items) {
 		p.fail(top.start, noMemory)
 		return nil
@@ -199,7 +248,7 @@ func (p *parser) place() *Value {
 }
 
 func (p *parser) scalar(t Type, text string, start, end int, hash uint64) bool {
-	v := p.place()
+	v := p.place(1, hash)
 	if v == nil {
 		return false
 	}
@@ -212,39 +261,42 @@ func (p *parser) open(i int, object bool) bool {
 	if len(p.frames) >= MaxDepth {
 		return p.fail(i, fmt.Sprintf("it nests over %d levels", MaxDepth))
 	}
-	base := len(p.items)
+	top := frame{start: i, base: len(p.items), size: 1, hash: saltArray, object: object, shape: p.expected()}
 	if object {
-		base = len(p.members)
+		top.base, top.hash = len(p.members), 0
+		if top.shape != noShape && !p.lay(&top) {
+			return p.fail(i, noMemory)
+		}
 	}
-	p.frames = append(p.frames, frame{start: i, base: base, object: object})
+	p.frames = append(p.frames, top)
 	return true
 }
 
-// close ends the innermost container: its children move into slabs, and it takes its place in the container around it.
+// close ends the innermost container: its children move into the arena, and it takes its place in the container around it.
 func (p *parser) close(end int) bool {
-	top := p.frames[len(p.frames)-1]
-	p.frames = p.frames[:len(p.frames)-1]
+	n := len(p.frames) - 1
+	top := &p.frames[n]
 	var items []Value
 	var members []Member
-	ok := true
+	t, ok := Array, true
 	if top.object {
-		members, ok = p.takeMembers(top.base)
+		t = Object
+		members, ok = p.takeMembers(top)
 	} else {
-		items, ok = p.takeItems(top.base)
+		items, ok = p.takeItems(top)
 	}
+	top.out = nil
+	p.frames = p.frames[:n]
 	if !ok {
 		return p.fail(top.start, noMemory)
 	}
-	v := p.place()
+	p.expect(top.shape)
+	v := p.place(top.size, top.hash)
 	if v == nil {
 		return false
 	}
-	v.Type, v.Unordered = Array, false
+	v.Type, v.Unordered, v.Size, v.Hash = t, false, top.size, top.hash
 	v.Text, v.Raw, v.Items, v.Members = "", p.data[top.start:end:end], items, members
-	if top.object {
-		v.Type = Object
-	}
-	v.rehash()
 	return true
 }
 
@@ -254,57 +306,14 @@ func (p *parser) fail(i int, why string) bool {
 	return false
 }
 
-const noMemory = "the memory budget is spent"
-
-// budget counts the memory of a Value. What a common body takes is free; beyond that the exchange's budget is asked.
-type budget struct {
-	reserve func(int64) bool
-	taken   int64
-	refused bool
-}
-
-// freeTree is how many bytes the Values of one body may take before the budget is asked. Few comparers run at a time, and
-// this is their working memory: 1 MiB of usual JSON takes about 8 MiB.
-const freeTree = 32 << 20
-
-// take asks for n more bytes.
-func (b *budget) take(n int64) bool {
-	over := b.taken + n - max(b.taken, freeTree)
-	b.taken += n
-	if over > 0 && b.reserve != nil && !b.reserve(over) {
-		b.refused = true
-	}
-	return !b.refused
-}
-
-// growStack doubles a stack of children.
-func growStack[T any](b *budget, stack *[]T) bool {
-	var t T
-	n := max(64, 2*cap(*stack))
-	if !b.take(int64(n-cap(*stack)) * int64(unsafe.Sizeof(t))) {
-		return false
-	}
-	*stack = append(make([]T, 0, n), *stack...)
-	return true
-}
-
 // reset forgets the body; stacks of a usual size stay for the next.
 func (p *parser) reset() {
 	*p = parser{
-		frames:    keep(p.frames, 0), // without pointers
+		frames:    keep(p.frames, len(p.frames)),
 		items:     keep(p.items, max(p.itemsTop, len(p.items))),
 		members:   keep(p.members, max(p.membersTop, len(p.members))),
-		order:     keep(p.order, 0),
+		order:     keep(p.order, 0), // without pointers
 		unescaped: keep(p.unescaped, 0),
+		shapes:    shapes{keep(p.shapes.keys, len(p.shapes.keys))},
 	}
-}
-
-// keep empties a stack that has been so high, or gives it up when it has become large.
-func keep[T any](stack []T, top int) []T {
-	var t T
-	if cap(stack)*int(unsafe.Sizeof(t)) > maxScratch {
-		return nil
-	}
-	clear(stack[:min(top, cap(stack))])
-	return stack[:0]
 }

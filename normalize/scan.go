@@ -29,38 +29,44 @@ const (
 )
 
 // special marks, in the highest bit of each byte, the bytes of a word that end a plain run of a string: a quote, a
-// backslash, a control character or one beyond ASCII. Marks above the lowest may be false.
+// backslash or a control character. Marks above the lowest may be false.
 func special(word uint64) uint64 {
 	quote, backslash := word^(ones*'"'), word^(ones*'\\')
-	return ((word - ones*0x20) | (quote - ones) | (backslash - ones) | word) & highs
+	return ((word-ones*0x20)&^word | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
 }
 
 // str reads a string whose opening quote stands before s[i], and answers its text and where it ends. The text is a part
 // of the body where nothing has to be unescaped.
 func (p *parser) str(i int) (text string, end int, ok bool) {
 	s, start := p.text, i
+	var beyond uint64 // ASCII: bytes with the highest bit
 	for i+8 <= len(s) {
-		if mark := special(load64(s, i)); mark != 0 {
-			i += bits.TrailingZeros64(mark) / 8
-			break
+		word := load64(s, i)
+		mark := special(word)
+		if mark == 0 {
+			beyond |= word
+			i += 8
+			continue
 		}
-		i += 8
+		n := bits.TrailingZeros64(mark) &^ 7
+		beyond |= word & (1<<n - 1)
+		i += n / 8
+		break
 	}
-	ascii := true
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '"':
-			if ascii || utf8.ValidString(s[start:i]) {
-				return s[start:i], i + 1, true
+			text = s[start:i]
+			if beyond&highs != 0 && !utf8.ValidString(text) {
+				text = textOf(text)
 			}
-			return textOf(s[start:i]), i + 1, true
+			return text, i + 1, true
 		case c == '\\':
 			return p.unescape(start, i)
 		case c < ' ':
 			return "", i, p.fail(i, "a control character within a string")
-		case c >= utf8.RuneSelf:
-			ascii = false
 		}
+		beyond |= uint64(s[i])
 	}
 	return "", i, p.fail(i, "a string does not end")
 }

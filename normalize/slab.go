@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	minSlab  = 16       // elements
-	maxSlab  = 32 << 10 // bytes; Go's allocator has size classes up to here
-	handOver = 4096     // children from which on the stack itself becomes the container's
+	minSlab  = 16        // elements
+	maxSlab  = 256 << 10 // bytes
+	handOver = 128 << 10 // children from which on the stack itself becomes the container's
 )
 
 // arena is the memory of one body's Values. It serves another body once nobody looks at this one's any more: to make it
@@ -49,11 +49,11 @@ func (s *slab[T]) carve(b *budget, n int) ([]T, bool) {
 		if array == nil {
 			array = make([]T, size)
 		}
-		if size == n {
-			return array, true
+		s.taken = append(s.taken, array)
+		if len(s.free) > size-n {
+			return array[:n:n], true // of the last array more is left
 		}
 		s.free, s.size = array, size
-		s.taken = append(s.taken, array)
 	}
 	out := s.free[:n:n]
 	s.free = s.free[n:]
@@ -84,7 +84,7 @@ func (s *slab[T]) fromSpare(n int) []T {
 // recycle makes the arrays spare ones, as many as a parser may keep.
 func (s *slab[T]) recycle() {
 	var t T
-	room := maxScratch / int(unsafe.Sizeof(t))
+	room := maxKept / int(unsafe.Sizeof(t))
 	for _, array := range s.spare {
 		room -= len(array)
 	}
@@ -101,36 +101,68 @@ func (s *slab[T]) recycle() {
 }
 
 // takeItems moves the children of the array that closes off their stack.
-func (p *parser) takeItems(base int) ([]Value, bool) {
-	children := p.items[base:]
+func (p *parser) takeItems(top *frame) ([]Value, bool) {
+	children := p.items[top.base:]
 	p.itemsTop = max(p.itemsTop, len(p.items))
-	if base == 0 && len(children) >= handOver {
+	top.hash = arrayHash(top.hash, len(children))
+	if top.base == 0 && len(children) >= handOver {
 		p.items, p.itemsTop = nil, 0
 		return slices.Clip(children), true
 	}
 	out, ok := p.arena.items.carve(&p.budget, len(children))
 	copy(out, children)
-	p.items = p.items[:base]
+	p.items = p.items[:top.base]
 	return out, ok
 }
 
-// takeMembers moves the members of the object that closes off their stack, sorted by key, one per key.
-func (p *parser) takeMembers(base int) ([]Member, bool) {
-	members := p.members[base:]
+// takeMembers moves the members of the object that closes off their stack, if they are not in their places already: sorted
+// by key, one per key.
+func (p *parser) takeMembers(top *frame) ([]Member, bool) {
+	if top.out != nil {
+		if top.read == len(top.out) {
+			top.hash = objectHash(top.hash, top.read)
+			return top.out, true
+		}
+		if !p.surprised(top) {
+			return nil, false
+		}
+	}
+	members := p.members[top.base:]
 	p.membersTop = max(p.membersTop, len(p.members))
-	p.members = p.members[:base]
+	p.members = p.members[:top.base]
 	out, ok := p.arena.members.carve(&p.budget, len(members))
 	if !ok {
 		return nil, false
 	}
+	var order []int32
+	n := len(members)
 	if ascending(members) {
 		copy(out, members)
-		return out, true
+	} else {
+		order = p.sorted(members)
+		n = arrange(out, members, order)
 	}
+	for i := range out[:n] {
+		out[i].Value.Index = 0
+	}
+	if n < len(members) {
+		clear(out[n:])
+		v := Value{Type: Object, Members: out[:n]}
+		v.rehash()
+		top.hash, top.shape = v.Hash, noShape
+		return out[:n:n], true
+	}
+	top.hash, top.shape = objectHash(top.hash, n), p.remember(members, order)
+	return out, true
+}
+
+// arrange puts members in order and answers how many are left: earlier copies of one key hide behind the last.
+func arrange(out, members []Member, order []int32) int {
 	n := 0
-	for _, from := range p.sorted(members) {
+	for _, from := range order {
 		if n > 0 && out[n-1].Key == members[from].Key {
 			before := &out[n-1]
+			before.Value.Index = 0
 			before.Hidden = append(before.Hidden, before.Value)
 			before.Value = members[from].Value
 			continue
@@ -138,8 +170,7 @@ func (p *parser) takeMembers(base int) ([]Member, bool) {
 		out[n] = members[from]
 		n++
 	}
-	clear(out[n:])
-	return out[:n:n], true
+	return n
 }
 
 func ascending(members []Member) bool {
@@ -178,3 +209,12 @@ func (p *parser) sorted(members []Member) []int32 {
 	}
 	return order
 }
+
+// memberHash and elementHash are what one child adds to the hash of its object or array; the others finish it. See rehash.
+func memberHash(key, value uint64) uint64 { return fold(key, value^saltObject) }
+
+func elementHash(before, value uint64) uint64 { return fold(before^saltFold, value^saltArray) }
+
+func objectHash(members uint64, n int) uint64 { return fold(members^saltObject, uint64(n)^saltFold) }
+
+func arrayHash(elements uint64, n int) uint64 { return fold(elements, uint64(n)^saltFold) }
