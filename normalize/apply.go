@@ -1,113 +1,278 @@
 package normalize
 
-// applier runs body rules over a parsed value. It walks only where some rule may still match, and sets hashes and sizes
-// anew on the way back up wherever something changed.
+import "slices"
+
+// applier runs all rules but parse over a parsed value, in one walk from the root down. It goes only where some rule may
+// still match, and sets hashes and sizes anew on the way back up wherever something has changed.
+//
+// All rules are held against what was sent: a place's rules are known when the walk comes to it, before anything at or
+// below it has changed, and keys get their new names when it leaves. At each place it takes out what is absent or dropped,
+// then goes below, and does to scalars what the rules say in their order, tolerances last.
 type applier struct {
 	matcher
 	rules   []*rule
-	ignored int // values dropped
-	changed bool
+	tallies []tally
+	numbers []numbering // by rule
+	active  []int32     // lists of rules that take all below some place, the innermost last
+	ignored int         // values dropped
 }
 
-// newApplier is ready to visit the root at level 0.
-func newApplier(rules []*rule) *applier {
-	a := &applier{rules: rules}
-	for _, r := range rules {
-		a.patterns = append(a.patterns, r.pattern)
-	}
-	a.begin()
+// level is where the rules that concern one place stand: states from a place on, and the list of active rules.
+type level struct{ states, first, end int }
+
+// fate is what becomes of a value.
+type fate uint8
+
+const (
+	stays   fate = iota
+	dropped      // counted as ignored
+	absent
+)
+
+func newApplier(p *plan) *applier {
+	a := &applier{rules: p.body, tallies: make([]tally, len(p.body))}
+	a.patterns = p.walk
 	return a
 }
 
-// visit holds the states from a level on against a value. It tells whether the value is dropped.
-func (a *applier) visit(v *Value, from int) (dropped bool) {
-	changed := false
-	for _, s := range a.states[from:] {
-		if !a.done(s) {
+// run holds the rules against a body's root.
+func (a *applier) run(root *Value) (fate, bool) {
+	a.begin()
+	l := a.cover(level{})
+	if gone := a.gone(root, nil, l, true); gone != stays {
+		return gone, true
+	}
+	if l.end == l.first && len(a.states) == 0 {
+		return stays, false
+	}
+	return stays, a.inside(root, l)
+}
+
+// cover makes the rules active that name the place of a level and take what is below it too. Nothing more of their
+// patterns need be looked at.
+func (a *applier) cover(l level) level {
+	copied := false
+	for i := l.states; i < len(a.states); i++ {
+		s := a.states[i]
+		if !a.done(s) || !a.rules[s.pattern].verb.covers() {
 			continue
 		}
-		if a.rules[s.pattern].verb == verbDrop {
-			return true
+		if !copied {
+			first := len(a.active)
+			a.active = append(a.active, a.active[l.first:l.end]...)
+			l.first, copied = first, true
 		}
-		if v.Type == Array && !v.Unordered {
-			v.Unordered, changed = true, true
+		at, _ := slices.BinarySearch(a.active[l.first:], int32(s.pattern))
+		a.active = slices.Insert(a.active, l.first+at, int32(s.pattern))
+	}
+	if !copied {
+		return l
+	}
+	l.end = len(a.active)
+	kept := a.states[:l.states]
+	for _, s := range a.states[l.states:] {
+		if _, covered := slices.BinarySearch(a.active[l.first:], int32(s.pattern)); !covered {
+			kept = append(kept, s)
 		}
 	}
-	if v.Type == Array && a.items(v, from) || v.Type == Object && a.members(v, from) || changed {
+	a.states = kept
+	return l
+}
+
+// gone tells whether a value is taken out, with its hidden copies. Only members, and a whole body, can be absent: an
+// element without a value is still one.
+func (a *applier) gone(v *Value, hidden []Value, l level, member bool) fate {
+	if member {
+		for _, i := range a.active[l.first:l.end] {
+			if r := a.rules[i]; r.verb == verbAbsent && a.count(i, r.areAbsent(v, hidden)) {
+				return absent
+			}
+		}
+	}
+	for _, s := range a.states[l.states:] {
+		if a.done(s) && a.rules[s.pattern].verb == verbDrop {
+			a.count(int32(s.pattern), true)
+			return dropped
+		}
+	}
+	return stays
+}
+
+// count notes that a rule was for a value, and whether it took effect, which it answers.
+func (a *applier) count(i int32, effect bool) bool {
+	a.tallies[i].values++
+	if effect {
+		a.tallies[i].changed++
+	}
+	return effect
+}
+
+// areAbsent tells whether a value and all its hidden copies count as missing, as they were sent.
+func (r *rule) areAbsent(v *Value, hidden []Value) bool {
+	for i := range hidden {
+		if !r.isAbsent(&hidden[i]) {
+			return false
+		}
+	}
+	return r.isAbsent(v)
+}
+
+func (r *rule) isAbsent(v *Value) bool {
+	if r.when != nil {
+		return r.when.Equal(v)
+	}
+	return v.Type != Null && v.Text == "" && len(v.Items) == 0 && len(v.Members) == 0
+}
+
+// inside does what rules say to a value that stays, and to all below it. It tells whether anything has changed.
+func (a *applier) inside(v *Value, l level) (changed bool) {
+	if a.present(v, l) {
+		return true
+	}
+	switch v.Type {
+	case Array:
+		changed = a.items(v, l)
+		changed = a.match(v, l) || changed
+	case Object:
+		changed = a.members(v, l)
+	default:
+		changed = a.scalar(v, l)
+	}
+	if changed {
 		v.rehash()
-		a.changed = true
+	}
+	return changed
+}
+
+// presentText is the text of all values that only need to be there.
+const presentText = "(present)"
+
+// present makes a value that needs only to be there equal to all such values.
+func (a *applier) present(v *Value, l level) bool {
+	for _, s := range a.states[l.states:] {
+		if a.done(s) && a.rules[s.pattern].verb == verbPresent && a.count(int32(s.pattern), v.Type != Null) {
+			*v = Value{Type: String, Text: presentText, Index: v.Index, Raw: v.Raw}
+			v.rehash()
+			return true
+		}
 	}
 	return false
 }
 
-// items visits the elements of an array and takes out the dropped ones. It tells whether anything below changed.
-func (a *applier) items(v *Value, from int) (changed bool) {
+// match marks an array whose elements are not matched in their order.
+func (a *applier) match(v *Value, l level) (changed bool) {
+	for _, s := range a.states[l.states:] {
+		if !a.done(s) {
+			continue
+		}
+		switch r := a.rules[s.pattern]; r.verb {
+		case verbSort:
+			v.Unordered, changed = a.count(int32(s.pattern), true), true
+		case verbPair:
+			v.with(r.special)
+			changed = a.count(int32(s.pattern), true)
+		}
+	}
+	return changed
+}
+
+// scalar does to a scalar what the active rules say.
+func (a *applier) scalar(v *Value, l level) (changed bool) {
+	var tolerance *Special
+	for _, i := range a.active[l.first:l.end] {
+		switch r := a.rules[i]; {
+		case r.verb == verbTolerate:
+			if r.tolerance.takes(v) {
+				tolerance = r.special
+				a.count(i, true)
+			}
+		case r.value != nil:
+			if r.isFor(v) {
+				changed = a.count(i, r.value(v)) || changed
+			}
+		case r.text != nil && r.verb != verbMaskKeys && v.Type == String:
+			text := r.text(v.Text, a.numbering(i))
+			if a.count(i, text != v.Text) {
+				v.Text, changed = text, true
+			}
+		}
+	}
+	if tolerance != nil && (v.Type == Number || v.Type == String) {
+		v.with(tolerance)
+		changed = true
+	}
+	return changed
+}
+
+// isFor tells whether a rule that changes values is for one of this type.
+func (r *rule) isFor(v *Value) bool {
+	return r.verb == verbCoerce && v.Type != Null || v.Type == Number
+}
+
+// numbering is that of a numbered mask in this document.
+func (a *applier) numbering(i int32) *numbering {
+	if !a.rules[i].numbered {
+		return nil
+	}
+	if a.numbers == nil {
+		a.numbers = make([]numbering, len(a.rules))
+	}
+	return &a.numbers[i]
+}
+
+// items visits the elements of an array and takes out the dropped ones.
+func (a *applier) items(v *Value, l level) (changed bool) {
+	if l.first == l.end && !slices.ContainsFunc(a.states[l.states:], a.takesElements) {
+		return false
+	}
 	kept := v.Items[:0]
 	for i := range v.Items {
 		item := &v.Items[i]
-		hash := item.Hash
-		dropped := a.child(item, from, func(s *segment) bool { return s.takesElement(item) })
-		if dropped {
+		below := a.below(l, func(s *segment) bool { return s.takesElement(item) })
+		switch gone := a.gone(item, nil, below, false); {
+		case gone != stays:
 			a.ignored += item.Size
 			changed = true
-			continue
+		default:
+			changed = a.inside(item, below) || changed
+			if len(kept) < i {
+				kept = append(kept, *item)
+			} else {
+				kept = v.Items[:i+1]
+			}
 		}
-		changed = changed || item.Hash != hash
-		if len(kept) < i {
-			kept = append(kept, *item)
-		} else {
-			kept = v.Items[:i+1]
-		}
+		a.leave(l, below)
 	}
 	clear(v.Items[len(kept):])
 	v.Items = kept
 	return changed
 }
 
-// members does the same for an object's members. All copies of one key are under the same rules.
-func (a *applier) members(v *Value, from int) (changed bool) {
-	kept := v.Members[:0]
-	for i := range v.Members {
-		m := &v.Members[i]
-		hash := m.Value.Hash
-		takes := func(s *segment) bool { return s.takesKey(m.Key, false) }
-		if a.child(&m.Value, from, takes) {
-			a.ignored += m.size()
-			changed = true
-			continue
-		}
-		changed = changed || m.Value.Hash != hash
-		for j := range m.Hidden {
-			hash := m.Hidden[j].Hash
-			a.child(&m.Hidden[j], from, takes)
-			changed = changed || m.Hidden[j].Hash != hash
-		}
-		if len(kept) < i {
-			kept = append(kept, *m)
-		} else {
-			kept = v.Members[:i+1]
-		}
+// takesElements tells whether a state may move on to an element of an array.
+func (a *applier) takesElements(s state) bool {
+	if a.done(s) {
+		return false
 	}
-	clear(v.Members[len(kept):])
-	v.Members = kept
-	return changed
+	switch a.patterns[s.pattern].segments[s.at].kind {
+	case stepAny, stepDeep, stepIndex, stepWhere:
+		return true
+	}
+	return false
 }
 
-// size is the values in a member with all its copies.
-func (m *Member) size() int {
-	n := m.Value.Size
-	for i := range m.Hidden {
-		n += m.Hidden[i].Size
+// below is the level of a child.
+func (a *applier) below(l level, takes func(*segment) bool) level {
+	at := level{a.step(l.states, takes), l.first, l.end}
+	if len(a.states) > at.states {
+		at = a.cover(at)
 	}
-	return n
+	return at
 }
 
-// child moves the states of a level on to one child and visits it. It tells whether the child is dropped.
-func (a *applier) child(v *Value, from int, takes func(*segment) bool) (dropped bool) {
-	level := a.step(from, takes)
-	if len(a.states) > level {
-		dropped = a.visit(v, level)
+// leave forgets the level of a child.
+func (a *applier) leave(l, below level) {
+	a.states = a.states[:below.states]
+	if below.first != l.first {
+		a.active = a.active[:below.first]
 	}
-	a.states = a.states[:level]
-	return dropped
 }

@@ -21,10 +21,33 @@ type HeaderConfig struct {
 	Compare []string `yaml:"compare"` // compared although they are on the list; Set-Cookie: cookies' values too
 }
 
-// RuleConfig is one rule: one verb with a field, and optionally where it holds.
+// RuleConfig is one rule: one verb with a field, the verb's settings, and optionally where it holds.
 type RuleConfig struct {
-	Drop string `yaml:"drop,omitempty"` // field that is not compared, with all below it
-	Sort string `yaml:"sort,omitempty"` // array whose order does not matter
+	Drop     string `yaml:"drop,omitempty"`      // field that is not compared, with all below it
+	Sort     string `yaml:"sort,omitempty"`      // array whose order does not matter
+	Pair     string `yaml:"pair,omitempty"`      // array whose elements are paired by By
+	Round    string `yaml:"round,omitempty"`     // numbers that are rounded to To decimals
+	Tolerate string `yaml:"tolerate,omitempty"`  // numbers or times that are equal when they are as close as Within
+	Mask     string `yaml:"mask,omitempty"`      // strings in which With stands for what matches Pattern
+	MaskKeys string `yaml:"mask_keys,omitempty"` // objects in whose keys it does
+	Rename   string `yaml:"rename,omitempty"`    // member, header or cookie whose name is To
+	Lower    string `yaml:"lower,omitempty"`     // strings in lower case
+	Trim     string `yaml:"trim,omitempty"`      // strings without outer space
+	Squeeze  string `yaml:"squeeze,omitempty"`   // strings in which a run of space is one space
+	NFC      string `yaml:"nfc,omitempty"`       // strings in Unicode's composed form
+	Coerce   string `yaml:"coerce,omitempty"`    // scalars that are taken for the type To
+	Absent   string `yaml:"absent,omitempty"`    // members that count as missing When they are so
+	Parse    string `yaml:"parse,omitempty"`     // string of which is compared what it contains As json, …
+	Present  string `yaml:"present,omitempty"`   // field that must be there and not null, with any value
+
+	By       By        `yaml:"by,omitempty"`       // fields relative to an element: one, or a list
+	To       string    `yaml:"to,omitempty"`       // decimals; a name; number, string, bool or time
+	Within   string    `yaml:"within,omitempty"`   // 0.01, 1% or 2s, the bound included
+	Pattern  string    `yaml:"pattern,omitempty"`  // RE2
+	With     *string   `yaml:"with,omitempty"`     // nil is "<id>"
+	Numbered bool      `yaml:"numbered,omitempty"` // <id 1>, <id 2>, … by first appearance
+	When     JSONValue `yaml:"when,omitempty"`     // null, empty, or a JSON value
+	As       string    `yaml:"as,omitempty"`       // json, base64, jwt, query or url
 
 	Route string `yaml:"route,omitempty"` // "[METHOD] /path"; {x} is one segment, a last /* the rest; empty or *: all
 	Role  string `yaml:"role,omitempty"`  // "candidate": only that role's answers

@@ -18,8 +18,9 @@ import (
 // Normalizer turns responses into documents under one set of rules. It is safe for concurrent use.
 type Normalizer struct {
 	cfg      Config
-	rules    []rule
+	rules    []*rule
 	always   *plan // when no rule asks for a route or role
+	plans    plans
 	header   headerRules
 	decoders decoders
 	parsers  sync.Pool
@@ -36,8 +37,8 @@ func New(cfg Config) (*Normalizer, error) {
 	}
 	n := &Normalizer{cfg: cfg, header: compileHeaders(cfg.Headers)}
 	n.rules, _ = compileRules(cfg.Rules)
-	if !slices.ContainsFunc(n.rules, func(r rule) bool { return r.candidate || r.route.text != "" }) {
-		n.always = n.plan("", multicast.Primary)
+	if !slices.ContainsFunc(n.rules, func(r *rule) bool { return r.candidate || r.route.text != "" }) {
+		n.always = n.makePlan(func(int) bool { return true })
 	}
 	return n, nil
 }
@@ -54,22 +55,27 @@ func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast
 		Trailers: n.headers("trailer", resp.Trailer, p),
 		Body:     n.body(resp, p, reserve),
 	}
-	if p.status {
+	if p.status != nil {
 		d.Status = 0
+		p.status.counts.add(tally{1, 1})
 	}
 	return d
 }
 
 // Fingerprint is a canonical text of the rules and the header list: two Normalizers with the same one leave out the same.
-// Spelling, order and repetition do not matter.
+// Spelling does not matter, nor do order and repetition of rules whose effect does not depend on it.
 func (n *Normalizer) Fingerprint() string {
-	lines := make([]string, 0, len(n.rules))
-	for i := range n.rules {
-		lines = append(lines, n.rules[i].String())
+	var free, ordered []string
+	for _, r := range n.rules {
+		if r.verb.ordered() {
+			ordered = append(ordered, r.String())
+		} else {
+			free = append(free, r.String())
+		}
 	}
-	slices.Sort(lines)
-	lines = append(slices.Compact(lines), "headers "+n.header.String())
-	return strings.Join(lines, "\n")
+	slices.Sort(free)
+	lines := append(slices.Compact(free), slices.Compact(ordered)...)
+	return strings.Join(append(lines, "headers "+n.header.String()), "\n")
 }
 
 // maxScratch is how many bytes of stacks a parser keeps for the next body.

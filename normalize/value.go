@@ -21,6 +21,7 @@ func (t Type) String() string {
 type Value struct {
 	Type      Type
 	Unordered bool // an array under a sort rule: a multiset
+	Loose     bool // a tolerance holds for it or for something in it: equal hashes do not make it equal
 
 	// Text is "true" or "false"; a number's canonical decimal form, equal exactly when the numbers are equal; or a
 	// string unescaped, injectively: lone surrogates and bad bytes never collide with anything else.
@@ -44,6 +45,7 @@ type Special struct {
 	Sequence  string     // of a markup element: the names of its children in order
 	Sent      string     // the key as sent, where a rule has renamed it; "" means that it has not been
 	Inside    bool       // parsed from a string: pointers end at that string
+	Parsed    bool       // the same, and equal to nothing that was sent as it is: a string stays one to whoever reads it
 }
 
 // Member is one member of an object.

@@ -91,6 +91,11 @@ rules:
   - drop: body.generated_at
   - sort: body.tags
     route: GET /products/{id}
+  - {pair: body.items, by: id}
+  - {pair: body.items, by: [region, id]}
+  - {absent: body, when: null}
+  - {round: body.price, to: 2}
+  - {mask: body.id, pattern: '[0-9]+$', with: ""}
 store: {keep_samples: 3d}
 web:
 `, nil)
@@ -111,6 +116,11 @@ web:
 		{"routes[1].match", cfg.Routes[1].Match, "POST /orders"},
 		{"routes[1].shadow", *cfg.Routes[1].Shadow, true},
 		{"rules[1].route", cfg.Normalize.Rules[1].Route, "GET /products/{id}"},
+		{"rules[2].by", strings.Join(cfg.Normalize.Rules[2].By, " "), "id"},
+		{"rules[3].by", strings.Join(cfg.Normalize.Rules[3].By, " "), "region id"},
+		{"rules[4].when", string(cfg.Normalize.Rules[4].When), "null"},
+		{"rules[5].to", cfg.Normalize.Rules[5].To, "2"},
+		{"rules[6].with", *cfg.Normalize.Rules[6].With, ""},
 		{"store.keep_samples", cfg.Store.KeepSamples.String(), "72h0m0s"},
 		{"web.listen", cfg.Web.Listen, "127.0.0.1:8881"},
 	}
