@@ -9,125 +9,87 @@ import (
 // arrays compares two arrays that are not equal.
 func (w *walk) arrays(l, r *normalize.Value, at int) {
 	w.change(l, r, at)
-	if len(l.Items) == 1 && len(r.Items) == 1 && !l.Unordered && !r.Unordered {
+	keys := normalize.PairKeys(l, r)
+	if keys == nil && len(l.Items) == 1 && len(r.Items) == 1 && !l.Unordered && !r.Unordered {
 		w.elements(l, r, at).pair(0, 0) // as below, without the stack that deep nesting would need
 		return
 	}
 	if w.counting > 0 {
-		w.work -= l.Size + r.Size // classify may look at all of it
+		w.work -= l.Size + r.Size // all of it may be looked at
 	}
-	c := classify(l.Items, r.Items)
-	if l.Unordered || r.Unordered {
-		w.multisets(l, r, at, c)
-		return
+	switch {
+	case keys != nil:
+		w.paired(l, r, at, keys)
+	case l.Unordered || r.Unordered:
+		w.multisets(l, r, at)
+	case l.Loose || r.Loose:
+		w.looseArrays(l, r, at)
+	default:
+		w.ordered(l, r, at)
 	}
-	if c.permuted() {
+}
+
+// ordered compares two arrays whose elements have classes.
+func (w *walk) ordered(l, r *normalize.Value, at int) {
+	c := normalize.Classify(l.Items, r.Items)
+	if c.Permuted() {
 		w.differ(KindOrder, l, r, "")
 		return
 	}
-	blocks, given := align(c.left, c.right, c.count, &w.work)
+	blocks, given := align(c.Left, c.Right, c.Count, &w.work)
 	e := w.elements(l, r, at)
 	i, j := 0, 0
 	for _, b := range append(blocks, block{len(l.Items), len(r.Items), 0}) {
 		note := ""
 		if len(given) > 0 && given[0].i0 < b.i {
 			given = given[1:]
-			note = "paired by position: the arrays have too many elements alike to align all of them"
+			note = tooManyAlike
 		}
 		e.gap(area{i, b.i, j, b.j}, note)
 		i, j = b.i+b.n, b.j+b.n
 	}
 }
 
-// multisets compares two arrays whose order does not matter. Equal elements take each other, the first ones first. If
-// one is left on each side, and both are objects or both arrays, what differs is inside; all others are missing or extra.
-func (w *walk) multisets(l, r *normalize.Value, at int, c classes) {
-	waiting := make([]int, c.count) // right elements of each class that no left one has taken
-	for _, class := range c.right {
-		waiting[class]++
-	}
-	var left, right []int
-	spare := make([]int, c.count) // left elements of each class that took one
-	for i, class := range c.left {
-		if waiting[class] == 0 {
-			left = append(left, i)
-			continue
-		}
-		waiting[class]--
-		spare[class]++
-	}
-	for j, class := range c.right {
-		if spare[class] == 0 {
-			right = append(right, j)
-			continue
-		}
-		spare[class]--
-	}
+const tooManyAlike = "paired by position: the arrays have too many elements alike to align all of them"
+
+// paired compares two arrays whose elements are paired by key: where they stand does not matter.
+func (w *walk) paired(l, r *normalize.Value, at int, keys []*normalize.Pattern) {
 	e := w.elements(l, r, at)
-	if len(left) == 1 && len(right) == 1 {
-		a, b := l.Items[left[0]].Type, r.Items[right[0]].Type
+	e.matched(w.equality.PairByKey(l.Items, r.Items, keys))
+}
+
+// multisets compares two arrays whose order does not matter. Equal elements take each other, as many as can. If one is left
+// on each side, and both are objects or both arrays, what differs is inside; all others are missing or extra.
+func (w *walk) multisets(l, r *normalize.Value, at int) {
+	partners := w.equality.Match(pointersTo(l.Items), pointersTo(r.Items))
+	if i, j, ok := onlyOne(partners, len(r.Items)); ok {
+		a, b := l.Items[i].Type, r.Items[j].Type
 		if a == b && (a == normalize.Object || a == normalize.Array) {
-			e.pair(left[0], right[0])
-			return
+			partners[i] = int32(j)
 		}
 	}
-	for _, i := range left {
-		e.missing(i)
-	}
-	for _, j := range right {
-		e.extra(j)
-	}
+	w.elements(l, r, at).matched(partners)
 }
 
-// classes numbers the elements of two arrays so that equal ones have the same number.
-type classes struct {
-	left, right []int32
-	count       int
+func pointersTo(items []normalize.Value) []*normalize.Value {
+	out := make([]*normalize.Value, len(items))
+	for i := range items {
+		out[i] = &items[i]
+	}
+	return out
 }
 
-func classify(left, right []normalize.Value) classes {
-	type seen struct {
-		value *normalize.Value
-		next  int32 // another class with the same hash, plus one
-	}
-	var list []seen
-	byHash := make(map[uint64]int32, len(left))
-	number := func(v *normalize.Value) int32 {
-		first := byHash[v.Hash]
-		for at := first; at > 0; at = list[at-1].next {
-			if v.Equal(list[at-1].value) {
-				return at - 1
-			}
-		}
-		list = append(list, seen{v, first})
-		byHash[v.Hash] = int32(len(list))
-		return int32(len(list)) - 1
-	}
-	numbers := make([]int32, len(left)+len(right))
-	for i := range left {
-		numbers[i] = number(&left[i])
-	}
-	for j := range right {
-		numbers[len(left)+j] = number(&right[j])
-	}
-	return classes{numbers[:len(left)], numbers[len(left):], len(list)}
-}
-
-// permuted tells whether both sides hold the same multiset.
-func (c classes) permuted() bool {
-	if len(c.left) != len(c.right) {
-		return false
-	}
-	more := make([]int32, c.count)
-	for _, class := range c.left {
-		more[class]++
-	}
-	for _, class := range c.right {
-		if more[class]--; more[class] < 0 {
-			return false
+// onlyOne finds the one element on each side that has no partner, if there is one on each.
+func onlyOne(partners []int32, right int) (i, j int, ok bool) {
+	without, sum := 0, right*(right-1)/2
+	for k, partner := range partners {
+		if partner < 0 {
+			without, i = without+1, k
+		} else {
+			sum -= int(partner)
 		}
 	}
-	return true
+	return i, sum, without == 1 && right == len(partners)
 }
 
 // elements reports on the elements of two arrays.
@@ -235,3 +197,27 @@ func (e *elements) pairAny(i, j int) {
 func (e *elements) paired(pairs int) string {
 	return fmt.Sprintf("paired by position: %d possible pairs are too many to try", pairs)
 }
+
+// matched reports on elements that have been paired wherever they stand: what differs in pairs, and those without a partner.
+func (e *elements) matched(partners []int32) {
+	if e.equality.Bounded && e.note == "" {
+		e.note = tooManyClose
+		defer func() { e.note = "" }()
+	}
+	taken := make([]bool, len(e.right))
+	for i, j := range partners {
+		if j < 0 {
+			e.missing(i)
+			continue
+		}
+		taken[j] = true
+		e.pairAny(i, int(j))
+	}
+	for j := range taken {
+		if !taken[j] {
+			e.extra(j)
+		}
+	}
+}
+
+const tooManyClose = "too many values are close to each other to try all pairs of them: more may be equal"

@@ -92,7 +92,7 @@ func (at *edit) enter(s step, side Kind) *edit {
 	if at.whole {
 		return nil
 	}
-	here := extra{key: s.key, index: s.right}
+	here := extra{key: s.rightKey, index: s.right}
 	var left, right *normalize.Value
 	ok := at.right != nil
 	if s.element {
@@ -102,7 +102,7 @@ func (at *edit) enter(s step, side Kind) *edit {
 		}
 	} else {
 		left, ok = memberOf(at.left, s.key, ok)
-		right, ok = memberOf(at.right, s.key, ok)
+		right, ok = memberOf(at.right, s.rightKey, ok)
 	}
 	if side == KindMissing {
 		right = nil

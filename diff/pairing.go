@@ -74,18 +74,24 @@ func (w *walk) costOf(l, r *normalize.Value) cost {
 			return c
 		}
 	}
-	outer := w.cost
-	w.cost = cost{}
-	w.counting++
-	w.inside(l, r, 0)
-	w.counting--
-	c := w.cost
-	w.cost = outer
+	c := w.counted(func() { w.inside(l, r, 0) })
 	if keep {
 		if w.costs == nil {
 			w.costs = map[[2]*normalize.Value]cost{}
 		}
 		w.costs[pair] = c
 	}
+	return c
+}
+
+// counted counts what would be reported, and reports nothing.
+func (w *walk) counted(report func()) cost {
+	outer := w.cost
+	w.cost = cost{}
+	w.counting++
+	report()
+	w.counting--
+	c := w.cost
+	w.cost = outer
 	return c
 }

@@ -10,8 +10,9 @@ import (
 //
 // Why shortening is enough: a run that reached past both ends of a longer one would have to be longer still, so at most
 // one part of it lies in areas that are still open, and no more than two of those taken before can touch it.
-func (a *aligner) runs(at area) {
-	q := a.list(at)
+func (a *aligner) runs(at area) { a.takeRuns(at, a.list(at)) }
+
+func (a *aligner) takeRuns(at area, q *queue) {
 	taken := newTaken(at)
 	for n := len(q.first) - 1; n > 0; n-- {
 		for _, r := range q.take(n) {

@@ -14,19 +14,23 @@ type walk struct {
 	*found
 	place *place
 	path  []step
-	note  string // of all differences while it stands
-	work  int    // steps left of limits.Work
+	ends  [2]bool // the whole left, or right, body was read out of a string or the like: its pointers end there
+	note  string  // of all differences while it stands
+	work  int     // steps left of limits.Work
+
+	equality normalize.Equality
 
 	counting int
 	cost     cost
 	costs    map[[2]*normalize.Value]cost
 }
 
-// step is one level of the two pointers: a key of both, or an index of each.
+// step is one level of the two pointers: a key, or an index, of each.
 type step struct {
-	key         string
-	element     bool
-	left, right int
+	key, rightKey string // as sent; rules may have given members of different keys the same one
+	element       bool
+	left, right   int
+	ends          [2]bool // the left, or right, value there was read out of a string: that side's pointers end at it
 }
 
 // cost is a number of differences, and then their gravity.
@@ -42,8 +46,20 @@ func (c cost) less(o cost) bool {
 func (c cost) plus(o cost) cost { return cost{c.differences + o.differences, c.levels + o.levels} }
 
 func (f *found) walk(l, r *normalize.Value) {
-	w := &walk{found: f, place: bodyPlace(), work: f.limits.Work}
+	w := &walk{found: f, place: bodyPlace(), work: f.limits.Work, ends: [2]bool{ends(l), ends(r)}}
+	w.equality.Work = &w.work
 	w.values(l, r, 0)
+}
+
+// ends tells whether pointers end at a value: what is in it has none.
+func ends(v *normalize.Value) bool { return v != nil && v.Special != nil && v.Special.Inside }
+
+// sentKey is the key under which a value was sent, which a rule may have renamed.
+func sentKey(key string, v *normalize.Value) string {
+	if v != nil && v.Special != nil && v.Special.Sent != "" {
+		return v.Special.Sent
+	}
+	return key
 }
 
 // equal is exact, and quick where the values differ.
@@ -54,7 +70,7 @@ func (w *walk) equal(l, r *normalize.Value) bool {
 	if w.counting > 0 {
 		w.work -= l.Size
 	}
-	return l.Equal(r)
+	return w.equality.Equal(l, r)
 }
 
 // values compares two values at the same place; at is the left one's place in the order of the left body's values.
@@ -77,7 +93,7 @@ func (w *walk) different(l, r *normalize.Value, at int) {
 // inside says at which places two values differ that are not equal.
 func (w *walk) inside(l, r *normalize.Value, at int) {
 	switch {
-	case l.Type != r.Type:
+	case l.Type != r.Type || normalize.Parsed(l) != normalize.Parsed(r):
 		w.lose(at, l.Size)
 		w.differ(KindType, l, r, "")
 	case l.Type == normalize.Null: // all nulls are equal
@@ -90,6 +106,7 @@ func (w *walk) inside(l, r *normalize.Value, at int) {
 		} else {
 			w.objects(l, r, at)
 		}
+	case normalize.Close(l, r):
 	default:
 		w.change(l, r, at)
 		kind := KindValue
@@ -110,12 +127,12 @@ func (w *walk) objects(l, r *normalize.Value, at int) {
 		case j == len(r.Members) || i < len(l.Members) && l.Members[i].Key < r.Members[j].Key:
 			m := &l.Members[i]
 			w.lose(at, m.Value.Size)
-			w.member(m.Key, fold, func() { w.differ(KindMissing, &m.Value, nil, "") })
+			w.member(m.Key, &m.Value, nil, fold, func() { w.differ(KindMissing, &m.Value, nil, "") })
 			at += m.Value.Size
 			i++
 		case i == len(l.Members) || l.Members[i].Key > r.Members[j].Key:
 			m := &r.Members[j]
-			w.member(m.Key, foldExtra, func() { w.differ(KindExtra, nil, &m.Value, "") })
+			w.member(m.Key, nil, &m.Value, foldExtra, func() { w.differ(KindExtra, nil, &m.Value, "") })
 			j++
 		default:
 			w.members(&l.Members[i], &r.Members[j], at, fold)
@@ -124,19 +141,27 @@ func (w *walk) objects(l, r *normalize.Value, at int) {
 			j++
 		}
 	}
+	if normalize.Reordered(l, r) {
+		w.differ(KindOrder, l, r, "")
+	}
 }
 
-// member does what concerns the member under a key.
-func (w *walk) member(key string, fold bool, do func()) {
+// member does what concerns the member under a key: of the left value, of the right one, or of both.
+func (w *walk) member(key string, l, r *normalize.Value, fold bool, do func()) {
 	if w.counting > 0 {
 		w.path = append(w.path, step{}) // for its depth alone
 		do()
 		w.path = w.path[:len(w.path)-1]
 		return
 	}
+	s := step{key: sentKey(key, l), rightKey: sentKey(key, r), ends: [2]bool{ends(l), ends(r)}}
 	above := w.place
-	w.place = above.key(key, fold)
-	w.path = append(w.path, step{key: key})
+	if l != nil {
+		w.place = above.key(s.key, fold)
+	} else {
+		w.place = above.key(s.rightKey, fold)
+	}
+	w.path = append(w.path, s)
 	do()
 	w.path = w.path[:len(w.path)-1]
 	w.place = above
@@ -146,24 +171,22 @@ func (w *walk) member(key string, fold bool, do func()) {
 // earlier ones.
 func (w *walk) members(l, r *normalize.Member, at int, fold bool) {
 	if !w.equal(&l.Value, &r.Value) {
-		w.member(l.Key, fold, func() { w.different(&l.Value, &r.Value, at) })
+		w.member(l.Key, &l.Value, &r.Value, fold, func() { w.different(&l.Value, &r.Value, at) })
 		return
 	}
 	n, m := len(l.Hidden), len(r.Hidden)
 	if n != m {
 		note := fmt.Sprintf("duplicate key: %d copies on the left, %d on the right", n+1, m+1)
-		w.member(l.Key, fold, func() {
-			if n > m {
-				w.differ(KindMissing, &l.Hidden[m], nil, note)
-			} else {
-				w.differ(KindExtra, nil, &r.Hidden[n], note)
-			}
-		})
+		if n > m {
+			w.member(l.Key, &l.Hidden[m], nil, fold, func() { w.differ(KindMissing, &l.Hidden[m], nil, note) })
+		} else {
+			w.member(l.Key, nil, &r.Hidden[n], fold, func() { w.differ(KindExtra, nil, &r.Hidden[n], note) })
+		}
 		return
 	}
 	for k := range l.Hidden {
 		if !w.equal(&l.Hidden[k], &r.Hidden[k]) {
-			w.member(l.Key, fold, func() {
+			w.member(l.Key, &l.Hidden[k], &r.Hidden[k], fold, func() {
 				w.differ(KindValue, &l.Hidden[k], &r.Hidden[k], "duplicate key: an earlier copy differs")
 			})
 			return
@@ -192,16 +215,16 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 	}
 	switch kind {
 	case KindType:
-		note = l.Type.String() + " against " + r.Type.String()
+		note = typeName(l) + " against " + typeName(r)
 	case KindFormat:
 		note = normalize.ShapeOf(l).String() + " against " + normalize.ShapeOf(r).String()
 	}
 	d := Difference{Field: p.field(), Kind: kind, Note: join(note, w.note)}
 	if l != nil {
-		d.LeftPointer = w.pointer(func(s step) int { return s.left })
+		d.LeftPointer = w.pointer(0)
 	}
 	if r != nil {
-		d.RightPointer = w.pointer(func(s step) int { return s.right })
+		d.RightPointer = w.pointer(1)
 	}
 	if l != nil && r != nil && l.Type == normalize.String && r.Type == normalize.String {
 		var seen string
@@ -213,15 +236,30 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 	w.differences = append(w.differences, d)
 }
 
-// pointer writes the path as one side has it.
-func (w *walk) pointer(index func(step) int) *string {
+// typeName is the JSON type of a value, with a word on where it was read.
+func typeName(v *normalize.Value) string {
+	if normalize.Parsed(v) {
+		return v.Type.String() + " in a string"
+	}
+	return v.Type.String()
+}
+
+// pointer writes the path as the left side, 0, or the right side has it.
+func (w *walk) pointer(side int) *string {
 	var b []byte
-	for _, s := range w.path {
-		if s.element {
-			b = normalize.AppendPointerIndex(b, index(s))
-		} else {
-			b = normalize.AppendPointerKey(b, s.key)
+	ended := w.ends[side]
+	for i := 0; i < len(w.path) && !ended; i++ {
+		s := &w.path[i]
+		key, index := s.key, s.left
+		if side == 1 {
+			key, index = s.rightKey, s.right
 		}
+		if s.element {
+			b = normalize.AppendPointerIndex(b, index)
+		} else {
+			b = normalize.AppendPointerKey(b, key)
+		}
+		ended = s.ends[side]
 	}
 	pointer := string(b)
 	return &pointer

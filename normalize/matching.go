@@ -1,0 +1,188 @@
+package normalize
+
+import "slices"
+
+// Match pairs equal values of two lists, as many as there can be, and answers for each left one the place of its partner,
+// or -1. Of equal elements the first ones take each other; closeness, which is no equivalence, needs more thought: 1.0 may
+// have to leave 1.2 to 1.4 and take 0.9.
+func (e *Equality) Match(left, right []*Value) []int32 {
+	if e == nil {
+		work := looseWork
+		e = &Equality{Work: &work}
+	}
+	partners := slices.Repeat([]int32{-1}, len(left))
+	matchClasses(left, right, partners)
+	for _, g := range looseGroups(left, right) {
+		if len(g.left) > 0 && len(g.right) > 0 {
+			e.matchGroup(&g, left, right, partners)
+		}
+	}
+	return partners
+}
+
+// matchClasses pairs the values that have classes.
+func matchClasses(left, right []*Value, partners []int32) {
+	c := classifier{byHash: make(map[uint64]int32, len(right))}
+	var first []int32 // by class: the next right one, plus one
+	next := make([]int32, len(right))
+	for j := len(right) - 1; j >= 0; j-- {
+		if right[j].Loose {
+			continue
+		}
+		class := c.number(right[j])
+		if int(class) == len(first) {
+			first = append(first, 0)
+		}
+		next[j], first[class] = first[class], int32(j)+1
+	}
+	for i, v := range left {
+		if v.Loose {
+			continue
+		}
+		if class := c.number(v); int(class) < len(first) && first[class] > 0 {
+			partners[i] = first[class] - 1
+			first[class] = next[partners[i]]
+		}
+	}
+}
+
+// group is the places of values that are Loose and have one hash, so that they may be equal.
+type group struct{ left, right []int32 }
+
+// looseGroups lists the groups in two lists in the order of their first appearance.
+func looseGroups(left, right []*Value) (groups []group) {
+	var byHash map[uint64]int
+	for side, values := range [2][]*Value{left, right} {
+		for i, v := range values {
+			if !v.Loose {
+				continue
+			}
+			at, ok := byHash[v.Hash]
+			if !ok {
+				if byHash == nil {
+					byHash = map[uint64]int{}
+				}
+				at = len(groups)
+				byHash[v.Hash] = at
+				groups = append(groups, group{})
+			}
+			if side == 0 {
+				groups[at].left = append(groups[at].left, int32(i))
+			} else {
+				groups[at].right = append(groups[at].right, int32(i))
+			}
+		}
+	}
+	return groups
+}
+
+// matchGroup pairs the values of one group of Loose ones.
+func (e *Equality) matchGroup(g *group, left, right []*Value, partners []int32) {
+	x := newIndex(g, left, right)
+	if x.single && e.sweep(g, x, left, right, partners) {
+		return
+	}
+	r, ok := e.relate(g, x, left, right)
+	if !ok {
+		e.Bounded = true // and the matching is one of those pairs that were listed
+	}
+	m := newMatching(r, len(g.right), e)
+	for i, j := range m.partners() {
+		if j >= 0 {
+			partners[g.left[i]] = g.right[j]
+		}
+	}
+}
+
+// pairsTried is how many pairs of Loose values of one hash are tried at most, beside four for each of them.
+const pairsTried = 1 << 16
+
+// Relation tells which values of two lists are equal where equality makes no classes.
+type Relation struct {
+	start, right []int32 // of the i-th left one: right[start[i]:start[i+1]], ascending
+}
+
+// Of lists the places of the right values that the i-th left one equals, ascending.
+func (r *Relation) Of(i int) []int32 { return r.right[r.start[i]:r.start[i+1]] }
+
+// relate lists the equal pairs of a group by their places in it. Where there are too many to try it lists those of the
+// nearest it comes by, and answers false.
+func (e *Equality) relate(g *group, x *index, left, right []*Value) (r Relation, ok bool) {
+	most := pairsTried + 4*(len(g.left)+len(g.right))
+	share := max(1, most/len(g.left)) // where all of them are too many, each left one tries so many
+	ok = x.candidates() <= most
+	r.start = make([]int32, 1, len(g.left)+1)
+	for i := range g.left {
+		from := len(r.right)
+		for tried, j := range x.near(i) {
+			if !ok && tried == share || *e.Work < 0 {
+				break
+			}
+			if e.Equal(left[g.left[i]], right[g.right[j]]) {
+				r.right = append(r.right, j)
+			}
+		}
+		slices.Sort(r.right[from:])
+		r.start = append(r.start, int32(len(r.right)))
+	}
+	return r, ok && *e.Work >= 0
+}
+
+// Relate lists the equal pairs of two lists; false when there are too many.
+func (e *Equality) Relate(left, right []Value) (Relation, bool) {
+	l, r := pointersTo(left), pointersTo(right)
+	byLeft := make([][]int32, len(left))
+	most := pairsTried + 4*(len(left)+len(right))
+	pairs := relateClasses(l, r, byLeft, most)
+	for _, g := range looseGroups(l, r) {
+		if len(g.left) == 0 || len(g.right) == 0 || pairs > most {
+			continue
+		}
+		related, ok := e.relate(&g, newIndex(&g, l, r), l, r)
+		if pairs += len(related.right); !ok || pairs > most {
+			return Relation{}, false
+		}
+		for i, at := range g.left {
+			for _, j := range related.Of(i) {
+				byLeft[at] = append(byLeft[at], g.right[j])
+			}
+		}
+	}
+	if pairs > most {
+		return Relation{}, false
+	}
+	out := Relation{start: make([]int32, 1, len(left)+1), right: make([]int32, 0, pairs)}
+	for _, places := range byLeft {
+		out.right = append(out.right, places...)
+		out.start = append(out.start, int32(len(out.right)))
+	}
+	return out, true
+}
+
+// relateClasses lists the equal pairs of values that have classes, and counts them, until there are more than most.
+func relateClasses(left, right []*Value, byLeft [][]int32, most int) (pairs int) {
+	c := classifier{byHash: make(map[uint64]int32, len(right))}
+	var places [][]int32 // on the right, by class
+	for j, v := range right {
+		if v.Loose {
+			continue
+		}
+		class := c.number(v)
+		if int(class) == len(places) {
+			places = append(places, nil)
+		}
+		places[class] = append(places[class], int32(j))
+	}
+	for i, v := range left {
+		if v.Loose {
+			continue
+		}
+		if class := c.number(v); int(class) < len(places) {
+			byLeft[i] = places[class]
+			if pairs += len(places[class]); pairs > most {
+				break
+			}
+		}
+	}
+	return pairs
+}
