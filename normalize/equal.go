@@ -79,7 +79,7 @@ func Close(a, b *Value) bool {
 
 // partsEqual compares what two containers of one length hold.
 func (e *Equality) partsEqual(a, b *Value) bool {
-	if (a.Special != nil || b.Special != nil) && (a.parsed() != b.parsed() || a.sequence() != b.sequence()) {
+	if (a.Special != nil || b.Special != nil) && (a.parsed() != b.parsed() || !sameSequence(a, b)) {
 		return false
 	}
 	for i := range a.Members {

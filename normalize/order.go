@@ -12,12 +12,38 @@ func (v *Value) sequence() string {
 	}
 	names := strings.Fields(v.Special.Sequence)
 	kept := names[:0]
+	var renamed map[string]bool
 	for _, name := range names {
-		if v.Member(name) != nil || v.child(&segment{kind: stepKey, key: name}) != nil {
-			kept = append(kept, name)
+		if v.Member(name) == nil {
+			if renamed == nil {
+				renamed = v.keysRenamed()
+			}
+			if !renamed[name] {
+				continue
+			}
 		}
+		kept = append(kept, name)
 	}
 	return strings.Join(kept, " ")
+}
+
+// keysRenamed are the keys as sent of members that rules have renamed.
+func (v *Value) keysRenamed() map[string]bool {
+	keys := map[string]bool{}
+	for i := range v.Members {
+		if s := v.Members[i].Value.Special; s != nil && s.Sent != "" {
+			keys[s.Sent] = true
+		}
+	}
+	return keys
+}
+
+// sameSequence tells whether the children of two markup elements, which have the same members, stand in the same order.
+func sameSequence(a, b *Value) bool {
+	if a.Special != nil && b.Special != nil && a.Special.Sequence == b.Special.Sequence {
+		return true
+	}
+	return a.sequence() == b.sequence()
 }
 
 // Reordered tells whether two markup elements hold children of the same names equally often, but in another order.
