@@ -3,6 +3,7 @@ package normalize
 import (
 	"bytes"
 	"crypto/sha256"
+	"strings"
 	"unicode/utf8"
 
 	"shadowdiff/multicast"
@@ -16,8 +17,8 @@ import (
 // it holds, for a client cannot read it either.
 func (n *Normalizer) body(resp *multicast.Response, p *plan, reserve func(int64) bool) Body {
 	body := n.readBody(resp, reserve)
-	if len(p.body) > 0 {
-		n.applyRules(&body, p.body)
+	if !n.applyRules(&body, p, reserve) {
+		return refusedBody(resp)
 	}
 	return body
 }
@@ -39,7 +40,8 @@ func (n *Normalizer) readBody(resp *multicast.Response, reserve func(int64) bool
 		return Body{}
 	}
 	body := Body{Bytes: data, Size: int64(len(data))}
-	n.classify(&body, mediaType(resp.Header), reserve)
+	l := labelOf(resp.Header)
+	n.classify(&body, &l, reserve)
 	if body.Refused {
 		return refusedBody(resp)
 	}
@@ -51,32 +53,50 @@ func refusedBody(resp *multicast.Response) Body {
 	return Body{Kind: Digest, Size: int64(len(resp.Body)), Hash: sha256.Sum256(resp.Body), Refused: true, Note: noMemory}
 }
 
-// classify finds what a decoded body is compared as, and parses it if it is JSON.
-func (n *Normalizer) classify(body *Body, media string, reserve func(int64) bool) {
-	labelled, records := isJSONType(media), isRecordsType(media)
-	if labelled || records || looksJSON(body.Bytes) {
-		p := n.parser(reserve)
-		defer n.release(p)
-		switch {
-		case p.parse(body.Bytes, records):
-			root, arena := p.root, p.arena
-			body.Kind, body.Root, body.arena = JSON, &root, &arena
-			p.arena = nil
-			if hasBOM(body.Bytes) {
-				body.Note = "a byte-order mark is ignored"
-			}
-			return
-		case p.budget.refused:
-			body.Refused = true
-			return
-		case labelled || records:
-			body.Note = "not JSON: " + p.failure
+// classify finds what a decoded body is compared as, and reads it if it is a tree.
+func (n *Normalizer) classify(body *Body, l *label, reserve func(int64) bool) {
+	chars, note, err := toUTF8(body.Bytes, *l, reserve)
+	if err == errNoMemory {
+		body.Refused = true
+		return
+	}
+	r := reader{n: n, budget: budget{reserve: reserve}}
+	root, kind, why, ok := r.read(body.Bytes, chars, l)
+	if len(chars) != len(body.Bytes) || &chars[0] != &body.Bytes[0] {
+		body.Sent, body.Bytes, body.Size = body.Bytes, chars, int64(len(chars))
+	}
+	body.Note = note
+	if r.budget.refused {
+		body.Refused = true
+		return
+	}
+	if !ok {
+		if r.arena != nil {
+			n.putArena(r.arena)
 		}
+		body.Kind, body.Note = n.plainKind(chars, l), joinNotes(body.Note, joinNotes(r.note, why))
+		return
 	}
-	body.Kind = Binary
-	if len(media) > 5 && media[:5] == "text/" || utf8.Valid(body.Bytes) && bytes.IndexByte(body.Bytes, 0) < 0 {
-		body.Kind = Text
+	body.Kind, body.Root, body.Note = kind, &root, joinNotes(body.Note, r.note)
+	if r.arena != nil {
+		body.arena = &r.arena
 	}
+}
+
+// plainKind is what a body that is no tree is compared as.
+func (n *Normalizer) plainKind(chars []byte, l *label) BodyKind {
+	if strings.HasPrefix(l.media, "text/") || utf8.Valid(chars) && bytes.IndexByte(chars, 0) < 0 {
+		return Text
+	}
+	return Binary
+}
+
+// joinNotes puts two remarks into one.
+func joinNotes(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // looksJSON tells whether a body begins and ends as an object or array does.
@@ -90,24 +110,4 @@ func looksJSON(data []byte) bool {
 	}
 	first, last := data[0], data[len(data)-1]
 	return first == '{' && last == '}' || first == '[' && last == ']'
-}
-
-// applyRules runs the rules that hold for the response over its body.
-func (n *Normalizer) applyRules(body *Body, rules []*rule) {
-	if body.Kind == JSON {
-		a := newApplier(rules)
-		if a.visit(body.Root, 0) {
-			*body = Body{Changed: true, Ignored: body.Root.Size}
-			return
-		}
-		body.Ignored = a.ignored
-		body.Changed = a.changed
-		return
-	}
-	for _, r := range rules {
-		if r.verb == verbDrop && r.pattern.covers() && body.Kind != Empty {
-			*body = Body{Changed: true, Ignored: 1, Refused: false}
-			return
-		}
-	}
 }

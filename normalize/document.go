@@ -65,10 +65,10 @@ type Attribute struct {
 // Body is a response body after its content codings are undone.
 type Body struct {
 	Kind    BodyKind
-	Bytes   []byte            // decoded; nil for Digest
+	Bytes   []byte            // decoded, and in UTF-8 where the charset is known; nil for Digest
 	Size    int64             // of Bytes, or of the whole body as sent for Digest
 	Hash    [sha256.Size]byte // for Digest only
-	Text    []byte            // Bytes in UTF-8 where they are in another charset that is known; nil otherwise
+	Sent    []byte            // what Bytes were in another charset than UTF-8, which they are in now; nil otherwise
 	Root    *Value            // nil unless the kind is a tree
 	Changed bool              // a rule changed it: digest headers follow its verdict
 	Ignored int               // values that drop rules took away
