@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // members visits the members of an object, takes out those that are gone, and gives keys their new names. All copies of
@@ -22,7 +23,7 @@ func (a *applier) members(v *Value, l level) (changed bool) {
 		}
 	}
 	if numbered { // by first appearance
-		slices.SortStableFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Value.Index, b.Value.Index) })
+		slices.SortStableFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Value.sentAt(), b.Value.sentAt()) })
 	}
 	changed = a.allMembers(v, l, masked)
 	if numbered {
@@ -30,6 +31,9 @@ func (a *applier) members(v *Value, l level) (changed bool) {
 	}
 	return changed
 }
+
+// sentAt orders values that were read from one text by where they stood in it; it is 0 for a value that was not.
+func (v *Value) sentAt() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(v.Raw))) }
 
 // takesManyKeys tells whether a state may move on to members under more than one key.
 func (a *applier) takesManyKeys(s state) bool {

@@ -66,14 +66,14 @@ func (p *plan) applyText(body *Body) {
 	if body.Kind != Text {
 		return
 	}
-	text := string(body.Bytes)
+	text := textOf(string(body.Bytes))
 	for _, r := range p.body {
 		if !r.isWhole() {
 			continue
 		}
 		switch {
 		case r.verb == verbAbsent:
-			v := stringValue(textOf(text))
+			v := stringValue(text)
 			if gone := r.isAbsent(&v); gone {
 				r.counts.add(tally{1, 1})
 				r.counts.whole.Add(1)
@@ -85,7 +85,7 @@ func (p *plan) applyText(body *Body) {
 			to, t := r.text(text, new(numbering)), tally{values: 1}
 			if to != text {
 				text, t.changed = to, 1
-				body.Bytes, body.Changed = []byte(text), true
+				body.Bytes, body.Changed = []byte(bytesOf(text)), true
 			}
 			r.counts.add(t)
 		}

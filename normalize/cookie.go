@@ -16,19 +16,21 @@ func (n *Normalizer) cookies(from http.Header, p *plan) []Cookie {
 	if len(lines) == 0 || n.header.ignored["set-cookie"] || p.drops("header", "set-cookie") {
 		return nil
 	}
+	if p.others != nil {
+		var ok bool
+		if lines, ok = p.lines(lines, "header", "set-cookie"); !ok {
+			return nil
+		}
+	}
 	date := answerDate{from: from}
 	out := make([]Cookie, 0, len(lines))
 	for _, line := range lines {
 		c, value := parseCookie(line, &date)
-		name := textOf(c.Name)
-		if p.drops("cookie", name) {
-			continue
-		}
 		if n.header.cookieValues {
 			c.set(Attribute{Name: "value", Value: value})
 		}
-		if p.others != nil {
-			c.Attributes = slices.DeleteFunc(c.Attributes, func(a Attribute) bool { return p.drops("cookie", name, textOf(a.Name)) })
+		if p.others != nil && !p.changeCookie(&c) {
+			continue
 		}
 		out = append(out, c)
 	}

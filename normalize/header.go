@@ -57,17 +57,19 @@ func (r *headerRules) String() string {
 
 // headers turns headers or trailers (the root says which) into those that are compared, sorted by name.
 func (n *Normalizer) headers(root string, from http.Header, p *plan) []Header {
+	if p.others != nil && p.inOrder(root) {
+		return n.headersInOrder(root, from, p)
+	}
 	var out []Header
 	for key, lines := range from {
-		name := n.header.names.of(key)
-		if len(lines) == 0 || name.ignored || name.form == formCookies && root == "header" ||
-			p.others != nil && p.drops(root, textOf(name.lower)) {
+		h, ok := n.oneHeader(root, key, lines, p)
+		if !ok {
 			continue
 		}
 		if out == nil {
 			out = make([]Header, 0, min(len(from), 16))
 		}
-		out = append(out, Header{Name: name.lower, Values: name.form.values(lines)})
+		out = append(out, h)
 	}
 	slices.SortFunc(out, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	for i := 1; i < len(out); i++ {
@@ -76,6 +78,28 @@ func (n *Normalizer) headers(root string, from http.Header, p *plan) []Header {
 		}
 	}
 	return out
+}
+
+// oneHeader is a header as it is compared, if it is.
+func (n *Normalizer) oneHeader(root, key string, lines []string, p *plan) (Header, bool) {
+	name := n.header.names.of(key)
+	if len(lines) == 0 || name.ignored || name.form == formCookies && root == "header" {
+		return Header{}, false
+	}
+	if p.others != nil {
+		sent := textOf(name.lower)
+		if p.drops(root, sent) {
+			return Header{}, false
+		}
+		var ok bool
+		if lines, ok = p.lines(lines, root, sent); !ok {
+			return Header{}, false
+		}
+		if to := p.rename(root, name.lower); to != name.lower {
+			name = n.header.names.of(to)
+		}
+	}
+	return Header{Name: name.lower, Values: name.form.values(lines)}, true
 }
 
 // joinNames joins the lines of headers whose names differ in case only, which no HTTP parser hands on but tests and stored

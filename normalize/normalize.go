@@ -47,7 +47,8 @@ func New(cfg Config) (*Normalizer, error) {
 // asked before memory is taken, beside that of resp.Body; nil means there is no budget. When it refuses, Body.Refused
 // says so.
 func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast.Response, reserve func(int64) bool) *Document {
-	p := n.plan(route, role)
+	p := n.plan(route, role).forDocument()
+	defer p.settle()
 	d := &Document{
 		Status:   resp.Status,
 		Headers:  n.headers("header", resp.Header, p),

@@ -14,6 +14,8 @@ type plan struct {
 	others []*rule  // of headers, cookies and trailers
 	walk   patterns // of body
 	unfold patterns // of parse
+
+	head *headTally // of the document that the plan is for; nil in one that is kept
 }
 
 // patterns are those of rules, in the same order.
@@ -86,15 +88,4 @@ func (n *Normalizer) makePlan(holds func(i int) bool) *plan {
 	}
 	p.walk, p.unfold = patternsOf(p.body), patternsOf(p.parse)
 	return p
-}
-
-// drops tells whether a header, cookie or trailer of this name, or one attribute of a cookie, is dropped. A rule on the
-// whole takes the attributes with it.
-func (p *plan) drops(root string, path ...string) bool {
-	for _, r := range p.others {
-		if r.verb == verbDrop && r.pattern.root == root && r.pattern.covers(path...) {
-			return true
-		}
-	}
-	return false
 }
