@@ -93,11 +93,11 @@ const graphemeJoiner = "\u034F"
 // the normalisation would break the run, and could make two texts one, stays as it is.
 func newNFC() textChange {
 	return func(text string, _ *numbering) string {
-		if norm.NFC.IsNormalString(text) {
+		if norm.NFC.QuickSpanString(text) == len(text) {
 			return text
 		}
 		out := norm.NFC.String(text)
-		if strings.Count(out, graphemeJoiner) != strings.Count(text, graphemeJoiner) {
+		if out == text || strings.Count(out, graphemeJoiner) != strings.Count(text, graphemeJoiner) {
 			return text
 		}
 		return out

@@ -238,6 +238,9 @@ func httpTime(text string) (instant, bool) {
 		weekday = c.word(weekdays)
 		c.must(",")
 		c.must(" ")
+		if c.bad { // as nearly all texts are
+			return instant{}, false
+		}
 	}
 	var t clock
 	if len(c.text) > 1 && isDigit(c.text[1]) {
