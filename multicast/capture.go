@@ -68,19 +68,26 @@ func (c *capture) room(n int64) bool {
 	return c.grow(min(max(n, 2*have, firstRoom), max(n, most)))
 }
 
-// grow makes room for so many bytes altogether.
+// grow makes room for so many bytes altogether, or a few more.
 func (c *capture) grow(want int64) bool {
+	want = fit(want)
 	if !c.account.take(want - int64(cap(c.body))) {
 		return false
 	}
-	grown := make([]byte, len(c.body), want)
-	copy(grown, c.body)
+	stock := &c.account.memory.stock
+	grown := append(stock.take(want), c.body...)
+	stock.give(c.body)
 	c.body = grown
 	return true
 }
 
+// free lets go of what was captured: nobody else knows of it.
 func (c *capture) free() {
+	if c.body == nil {
+		return
+	}
 	c.account.give(int64(cap(c.body)))
+	c.account.memory.stock.give(c.body)
 	c.body = nil
 }
 

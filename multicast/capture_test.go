@@ -263,7 +263,7 @@ func TestCaptureAgainstAPlainOne(t *testing.T) {
 			if !res.Over || res.Body != nil || res.Hash != sha256.Sum256(all) {
 				t.Fatalf("over %v, kept %d", res.Over, len(res.Body))
 			}
-		case res.Over || !bytes.Equal(res.Body, all) || held > max(limit, int64(len(all))):
+		case res.Over || !bytes.Equal(res.Body, all) || held > fit(max(limit, int64(len(all)))):
 			t.Fatalf("over %v, kept %d of %d in %d", res.Over, len(res.Body), len(all), held)
 		}
 		if a.close(); budget.used.Load() != 0 {

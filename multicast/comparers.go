@@ -71,7 +71,9 @@ func (p *Proxy) deliverExchange(f *flight) {
 	if p.comparers.hurry.Load() && f.ex.Unknown == "" {
 		f.ex.Unknown = ReasonShutdown
 	}
-	p.callDeliver(f)
+	if p.callDeliver(f) {
+		f.clear()
+	}
 	if f.ex.Unknown == "" {
 		p.counters.compared.Add(1)
 	} else {
@@ -83,7 +85,8 @@ func (p *Proxy) deliverExchange(f *flight) {
 	p.dispatcher.delivered(f)
 }
 
-func (p *Proxy) callDeliver(f *flight) {
+// callDeliver answers false if that panicked: then nobody knows who looks at the exchange.
+func (p *Proxy) callDeliver(f *flight) (returned bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			f.ex.Unknown = ReasonPanic
@@ -94,4 +97,5 @@ func (p *Proxy) callDeliver(f *flight) {
 	if f.deliver != nil {
 		f.deliver(&f.ex)
 	}
+	return true
 }

@@ -30,6 +30,7 @@ type conn struct {
 	flight  *flight
 	writing chan error // what the writer will say; nil if there is none
 	on      *progress
+	body    answerBody
 }
 
 func newConn(w *plain, tcp net.Conn) *conn {
@@ -75,7 +76,8 @@ func (c *conn) exchange(q *question, f *flight, on *progress) (*http.Response, e
 	case err == nil:
 		c.limit = math.MaxInt64
 		f.account.give(c.charged) // what it is as a header is taken next
-		res.Body = &answerBody{ReadCloser: res.Body, conn: c, kept: !res.Close && sent == nil}
+		c.body = answerBody{ReadCloser: res.Body, conn: c, kept: !res.Close && sent == nil}
+		res.Body = &c.body
 		return res, nil
 	case sent != nil && !on.firstByte.Load():
 		return nil, sent

@@ -20,7 +20,9 @@ type flight struct {
 	route   *route
 	deliver Deliver
 	account account
-	recall  recall // of the legs
+	recall  recall      // of the legs
+	rooms   [3][]byte   // of the responses' bodies, by Role; given back at the end
+	came    [3]progress // of the legs
 
 	// What the shadows are asked; set before the primary is asked and not changed after.
 	header  http.Header // as sent to the primary
@@ -65,10 +67,20 @@ func (f *flight) drop(reason Reason) (dropped bool) {
 // place ends a flight whose shadows were not asked. The caller holds mu.
 func (f *flight) place(count *tally[Reason], reason Reason) {
 	f.phase = ended
-	f.request.body, f.answer.body = nil, nil
+	f.request.free()
+	f.answer.free()
 	f.account.close()
 	count.add(reason)
 	f.proxy.counters.open.Add(-1)
+}
+
+// clear gives back the room of the responses' bodies, when the exchange was delivered and nobody looks at them any more. The
+// request's is left to the collector: a transport may read it after its leg has ended (golang.org/issue/46866).
+func (f *flight) clear() {
+	for role, room := range f.rooms {
+		f.proxy.memory.stock.give(room)
+		f.rooms[role], f.ex.Responses[role].Body = nil, nil
+	}
 }
 
 // fail says that the exchange cannot be judged. Before the shadows were asked it is skipped, or dropped for want of
@@ -150,6 +162,7 @@ func (f *flight) landAnswer(outcome Outcome, detail string) {
 	res.Outcome, res.Detail = outcome, detail
 	res.Duration = time.Since(f.started)
 	f.answer.into(res)
+	f.rooms[Primary] = res.Body
 }
 
 // expected is how long the primary's body is, or, before it is whole, is said to be. It answers false when nobody knows.

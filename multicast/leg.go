@@ -46,6 +46,7 @@ func (f *flight) leg(role Role) {
 		*res = Response{Outcome: OutcomeCancelled, Detail: "panic", Duration: res.Duration}
 		f.fail(ReasonPanic)
 	}
+	f.rooms[role] = res.Body
 	legs.outcome.add(res.Outcome)
 	legs.inFlight.Add(-1)
 	p.dispatcher.release(f, role, res.Outcome, res.Duration)
@@ -77,7 +78,7 @@ func contained(do func() error) (err error) {
 
 // do sends the request, once, and reads the answer as far as the limits let it.
 func (s *shadow) do(f *flight, deadline time.Time, res *Response) {
-	progress := new(progress)
+	progress := &f.came[s.role]
 	answer, err := s.way.ask(f, deadline, progress)
 	if err != nil {
 		s.failed(f, res, progress, err)

@@ -9,6 +9,7 @@ import (
 type memory struct {
 	limit atomic.Int64
 	used  atomic.Int64
+	stock stock
 }
 
 // account is what one exchange holds of the budget. It may be used by several goroutines until it is closed.

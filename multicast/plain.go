@@ -52,6 +52,7 @@ func (w *plain) ask(f *flight, deadline time.Time, on *progress) (*http.Response
 // give takes a question back that was sent, or will not be.
 func (w *plain) give(q *question) {
 	clear(q.fields)
+	q.marks = marks{}
 	if q.body = nil; cap(q.head) <= inline {
 		w.scratch.Put(q)
 	}

@@ -12,6 +12,7 @@ import (
 // question is a request as it goes over the wire. It may be used again; it holds on to nothing between two uses but room.
 type question struct {
 	fields []field
+	marks  marks
 	head   []byte // and what the body's framing begins with
 	body   []byte // the flight's
 	tail   []byte // the end of the framing, and trailers
@@ -29,13 +30,15 @@ func (q *question) render(s *shadow, f *flight) error {
 	if err := q.gather(s, f); err != nil {
 		return err
 	}
-	host, uri := s.hostOf(f), s.target.url(f.path, f.url).RequestURI()
-	if !plainHost(host) || !sendable([]string{uri}) || strings.Contains(uri, "\t") {
-		return q.renderOdd(s, f)
-	}
+	host := s.hostOf(f)
 	q.head = append(q.head, f.ex.Request.Method...)
 	q.head = append(q.head, ' ')
-	q.head = append(q.head, uri...)
+	before := len(q.head)
+	q.head = s.target.appendURI(q.head, f.path, f.url)
+	if !plainHost(host) || !plainURI(q.head[before:]) {
+		q.head = q.head[:0]
+		return q.renderOdd(s, f)
+	}
 	q.head = append(q.head, " HTTP/1.1\r\nHost: "...)
 	q.head = append(q.head, host...)
 	q.head = append(q.head, "\r\n"...)
@@ -69,7 +72,8 @@ func (q *question) renderOdd(s *shadow, f *flight) error {
 
 // gather lists the headers in the order in which they are sent. It refuses what net/http's transport would refuse.
 func (q *question) gather(s *shadow, f *flight) error {
-	for name, values := range s.headers(f) {
+	q.marks = marksOf(f)
+	for name, values := range s.headers(f, &q.marks) {
 		switch name {
 		case "Host", "Content-Length", "Transfer-Encoding", "Trailer":
 			continue // written with the framing
@@ -103,6 +107,16 @@ func sendable(values []string) bool {
 			if c < ' ' && c != '\t' || c == 0x7f {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// plainURI reports whether a URI may stand in a request line.
+func plainURI(uri []byte) bool {
+	for _, c := range uri {
+		if c < ' ' || c == 0x7f {
+			return false
 		}
 	}
 	return true

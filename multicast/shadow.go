@@ -59,9 +59,14 @@ func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*
 // close lets go of the connections: those that are kept now, and those in use as soon as they are free.
 func (s *shadow) close() { s.way.close() }
 
+// marks are the values of the headers that make a copy known as one.
+type marks [2]string
+
+func marksOf(f *flight) marks { return marks{"1", f.ex.ID} }
+
 // headers are those that this shadow gets: what the primary was sent, but for the marks and the configured changes. Expect
 // is left out, since the body is here.
-func (s *shadow) headers(f *flight) iter.Seq2[string, []string] {
+func (s *shadow) headers(f *flight, m *marks) iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
 		for name, values := range f.header {
 			switch {
@@ -81,7 +86,7 @@ func (s *shadow) headers(f *flight) iter.Seq2[string, []string] {
 				return
 			}
 		}
-		_ = yield("X-Shadow-Request", []string{"1"}) && yield("X-Shadow-Id", []string{f.ex.ID})
+		_ = yield("X-Shadow-Request", m[:1:1]) && yield("X-Shadow-Id", m[1:])
 	}
 }
 
@@ -98,8 +103,8 @@ func (s *shadow) hostOf(f *flight) string {
 
 // request is the copy that this shadow gets, for net/http.
 func (s *shadow) request(f *flight) *http.Request {
-	h := make(http.Header, len(f.header)+2)
-	for name, values := range s.headers(f) {
+	h, m := make(http.Header, len(f.header)+2), marksOf(f)
+	for name, values := range s.headers(f, &m) {
 		h[name] = values
 	}
 	if h["User-Agent"] == nil {

@@ -73,6 +73,21 @@ func (t target) url(path string, in *url.URL) *url.URL {
 	return u
 }
 
+// appendURI appends what stands for url in a request line.
+func (t target) appendURI(to []byte, path string, in *url.URL) []byte {
+	if path == "" || strings.HasPrefix(path, "//") || strings.HasPrefix(t.base, "//") {
+		return append(to, t.url(path, in).RequestURI()...)
+	}
+	if path != "*" {
+		to = append(to, t.base...)
+	}
+	to = append(to, path...)
+	if in.ForceQuery || in.RawQuery != "" {
+		to = append(append(to, '?'), in.RawQuery...)
+	}
+	return to
+}
+
 // encodeInvalid percent-encodes the bytes that may not stand in the path of a URL (RFC 3986, section 3.3).
 func encodeInvalid(path string) string {
 	const valid = "-._~!$&'()*+,;=:@/%[]"

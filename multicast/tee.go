@@ -100,6 +100,10 @@ func (f *flight) offer() {
 // head takes the head of the primary's answer, on the client's goroutine.
 func (f *flight) head(res *http.Response) {
 	f.mu.Lock()
+	if f.phase == ended { // whoever compares it may look at it now
+		f.mu.Unlock()
+		return
+	}
 	primary := &f.ex.Responses[Primary]
 	primary.Status, primary.Header = res.StatusCode, res.Header
 	reason := f.unfit(res)
