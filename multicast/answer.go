@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // answer passes the primary's answer on.
@@ -29,7 +30,8 @@ func (v *visit) head(res *http.Response) (announced []string) {
 			h[name] = nil
 		}
 	}
-	trailers := len(res.Trailer) > 0 && v.in.ProtoAtLeast(1, 1) && bodied(v.in.Method, res.StatusCode)
+	v.tellOfNoBody(h, res.StatusCode)
+	trailers := (len(res.Trailer) > 0 || v.mayTrail(res)) && v.in.ProtoAtLeast(1, 1) && bodied(v.in.Method, res.StatusCode)
 	if v.in.ProtoMajor == 1 && (trailers || res.ContentLength < 0) {
 		// Said aloud, or net/http gives a short answer a length, and one with a length no trailers.
 		delete(h, "Content-Length")
@@ -51,6 +53,27 @@ func (v *visit) head(res *http.Response) (announced []string) {
 	return announced
 }
 
+// mayTrail reports whether trailers may come that were not announced, to a client that says it wants such: HTTP/2 has them
+// beside a length.
+func (v *visit) mayTrail(res *http.Response) bool {
+	return res.ProtoMajor == 2 && res.Body != http.NoBody && names(v.in.Header["Te"], "trailers")
+}
+
+// tellOfNoBody has an answer without a body say what the primary said of the one that it might have. net/http leaves that
+// out, but not where it is spelled in another way. A length that a client might wait for stays out, and so it does towards
+// HTTP/2: Go's own client would take the answer for one that was cut off.
+func (v *visit) tellOfNoBody(h http.Header, status int) {
+	length := h.Get("Content-Length")
+	if status == http.StatusNoContent && length == "0" || status == http.StatusNotModified && digits(length) {
+		if v.in.ProtoMajor == 1 {
+			h["Content-length"], h["Content-Length"] = h["Content-Length"], nil
+		}
+	}
+	if status == http.StatusNotModified && h["Content-Type"] != nil {
+		h["Content-type"], h["Content-Type"] = h["Content-Type"], nil
+	}
+}
+
 // bodied reports whether an answer may have a body.
 func bodied(method string, status int) bool {
 	return method != http.MethodHead && status != http.StatusNoContent && status != http.StatusNotModified
@@ -67,8 +90,8 @@ func (v *visit) closeUnread() {
 // body passes on the body as it comes. What has come never waits for what has not: the link flushes before it waits.
 func (v *visit) body(res *http.Response) {
 	defer res.Body.Close()
-	buf := v.proxy.buffers.Get()
-	defer v.proxy.buffers.Put(buf)
+	carrier := v.proxy.buffers.carry(res.ContentLength)
+	defer carrier.end()
 	direct := v.link != nil && res.ProtoMajor == 1
 	if direct {
 		v.link.stream(v)
@@ -77,15 +100,17 @@ func (v *visit) body(res *http.Response) {
 		if !direct && res.ContentLength != 0 { // who waits there is a goroutine of the transport
 			v.flush()
 		}
-		n, err := res.Body.Read(buf)
+		n, err := res.Body.Read(carrier.buf)
 		if v.flight != nil {
-			v.flight.answerRead(buf[:n], err, res)
+			v.flight.answerRead(carrier.buf[:n], err, res)
 		}
 		if n > 0 {
-			if _, err := v.client.Write(buf[:n]); err != nil {
+			start := time.Now()
+			if _, err := v.client.Write(carrier.buf[:n]); err != nil {
 				v.gone = true
 				v.abort()
 			}
+			carrier.carried(n, time.Since(start))
 		}
 		if err == io.EOF {
 			if res.ContentLength < 0 && v.in.ProtoMajor == 2 { // or net/http gives a short answer a length

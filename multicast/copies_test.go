@@ -126,7 +126,7 @@ func TestNoBodyForAnyRole(t *testing.T) {
 		"204":  {"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"},
 		"304": {
 			"GET /a HTTP/1.1\r\nHost: a\r\nIf-None-Match: \"e\"\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nEtag: \"e\"\r\nContent-Length: 50\r\n\r\n",
-			"HTTP/1.1 304 Not Modified\r\nEtag: \"e\"\r\n\r\n",
+			"HTTP/1.1 304 Not Modified\r\nContent-length: 50\r\nEtag: \"e\"\r\n\r\n",
 		},
 	} {
 		connections, heads := make(chan struct{}, 10), make(chan string, 10)

@@ -260,6 +260,12 @@ func TestAnswerIsWhatThePrimarySent(t *testing.T) {
 		"head":      {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 123\r\n\r\n"},
 		"no body":   {"GET", "HTTP/1.1 204 No Content\r\nX-A: 1\r\n\r\n", "HTTP/1.1 204 No Content\r\nX-A: 1\r\n\r\n"},
 		"unchanged": {"GET", "HTTP/1.1 304 Not Modified\r\nEtag: \"a\"\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nEtag: \"a\"\r\n\r\n"},
+		"unchanged, of a length": {
+			"GET", "HTTP/1.1 304 Not Modified\r\nContent-Type: a/b\r\nContent-Length: 50\r\nEtag: \"a\"\r\n\r\n",
+			"HTTP/1.1 304 Not Modified\r\nContent-type: a/b\r\nContent-length: 50\r\nEtag: \"a\"\r\n\r\n",
+		},
+		"no body, of no length": {"GET", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\nContent-length: 0\r\n\r\n"},
+		"no body, of a length":  {"GET", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"},
 		"hops":      {"GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
 		"chunked":   {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
 		"gzip": {

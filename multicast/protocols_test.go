@@ -142,3 +142,16 @@ func TestServerLimits(t *testing.T) {
 		t.Errorf("got %s", res.Status)
 	}
 }
+
+// A stream that an HTTP/2 primary resets before it answers is no answer, whatever the client speaks.
+func TestResetStreamIsNoAnswer(t *testing.T) {
+	inEachCombination(t, func(t *testing.T, c combination) {
+		address := c.upstream(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+		res := c.do(t, c.request(t, t.Context(), s, http.NoBody))
+		if body := text(t, res); res.StatusCode != http.StatusBadGateway || body != "bad gateway\n" {
+			t.Errorf("got %d %q", res.StatusCode, body)
+		}
+		s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonPrimaryFailed: 1}})
+	})
+}

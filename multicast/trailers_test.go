@@ -55,3 +55,21 @@ func TestTrailersOfNoBody(t *testing.T) {
 		}
 	}
 }
+
+// showLateTrailers has an HTTP/2 primary send trailers that it has not announced, beside a length.
+func showLateTrailers(t *testing.T) {
+	address := newH2C(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		_, _ = io.WriteString(w, "hello")
+		w.Header().Set(http.TrailerPrefix+"X-Late", "1")
+	})
+	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	w := s.dial()
+	for asks, want := range map[string]struct{ length, late string }{"": {"5", ""}, "TE: trailers\r\nConnection: TE\r\n": {"", "1"}} {
+		w.send("GET / HTTP/1.1\r\nHost: a\r\n" + asks + "\r\n")
+		res, body := w.response("GET")
+		if length, late := res.Header.Get("Content-Length"), res.Trailer.Get("X-Late"); body != "hello" || length != want.length || late != want.late {
+			t.Errorf("%q: got %q, length %q, trailers %v", asks, body, length, res.Trailer)
+		}
+	}
+}

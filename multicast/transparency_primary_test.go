@@ -188,7 +188,7 @@ func (r *recorder) answer(w http.ResponseWriter, control *http.ResponseControlle
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case mannerNotModified:
-		h["Etag"] = []string{`"e"`}
+		h["Etag"], h["Content-Type"] = []string{`"e"`}, nil // which net/http's server would send over HTTP/2 alone
 		w.WriteHeader(http.StatusNotModified)
 		return
 	case mannerCloses:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -45,16 +44,3 @@ func (t target) protocols() *http.Protocols {
 	p.SetHTTP2(!t.http1)
 	return p
 }
-
-// buffers is a pool of the buffers through which bodies are copied.
-type buffers struct{ pool sync.Pool }
-
-func newBuffers() *buffers {
-	return &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}}
-}
-
-// Get returns a buffer.
-func (b *buffers) Get() []byte { return b.pool.Get().(*[32 << 10]byte)[:] }
-
-// Put takes a buffer back.
-func (b *buffers) Put(buf []byte) { b.pool.Put((*[32 << 10]byte)(buf)) }
