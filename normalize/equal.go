@@ -40,7 +40,7 @@ func (e *Equality) looseEqual(a, b *Value) bool {
 		work := looseWork
 		e = &Equality{Work: &work}
 	}
-	if *e.Work--; *e.Work < 0 {
+	if *e.Work -= 1 + len(a.Items); *e.Work < 0 {
 		e.Bounded = true
 		return false
 	}

@@ -11,6 +11,10 @@ func (e *Equality) Match(left, right []*Value) []int32 {
 		e = &Equality{Work: &work}
 	}
 	partners := slices.Repeat([]int32{-1}, len(left))
+	if len(left)*len(right) <= fewPairs {
+		e.matchFew(left, right, partners)
+		return partners
+	}
 	matchClasses(left, right, partners)
 	for _, g := range looseGroups(left, right) {
 		if len(g.left) > 0 && len(g.right) > 0 {
@@ -18,6 +22,31 @@ func (e *Equality) Match(left, right []*Value) []int32 {
 		}
 	}
 	return partners
+}
+
+// fewPairs is how many pairs are tried without more ado.
+const fewPairs = 64
+
+// matchFew pairs values of short lists: each left one takes the first that is free, or makes others look on.
+func (e *Equality) matchFew(left, right []*Value, partners []int32) {
+	var taken [fewPairs]int32 // by right place: the left one, plus one
+	var try func(i int, seen *[fewPairs]bool) bool
+	try = func(i int, seen *[fewPairs]bool) bool {
+		for j := range right {
+			if seen[j] || !e.Equal(left[i], right[j]) {
+				continue
+			}
+			seen[j] = true
+			if other := int(taken[j]) - 1; other < 0 || left[i].Loose && try(other, seen) {
+				taken[j], partners[i] = int32(i)+1, int32(j)
+				return true
+			}
+		}
+		return false
+	}
+	for i := range left {
+		try(i, new([fewPairs]bool))
+	}
 }
 
 // matchClasses pairs the values that have classes.
@@ -76,26 +105,69 @@ func looseGroups(left, right []*Value) (groups []group) {
 	return groups
 }
 
-// matchGroup pairs the values of one group of Loose ones.
+// matchGroup pairs the values of one group.
 func (e *Equality) matchGroup(g *group, left, right []*Value, partners []int32) {
 	x := newIndex(g, left, right)
 	if x.single && e.sweep(g, x, left, right, partners) {
 		return
 	}
-	r, ok := e.relate(g, x, left, right)
-	if !ok {
-		e.Bounded = true // and the matching is one of those pairs that were listed
+	if x.candidates() > e.mostPairs(g) {
+		if g = matchSame(g, left, right, partners); len(g.left) == 0 || len(g.right) == 0 {
+			return
+		}
+		x = newIndex(g, left, right)
 	}
+	r, ok := e.relate(g, x, left, right)
 	m := newMatching(r, len(g.right), e)
-	for i, j := range m.partners() {
+	m.grow()
+	if !ok {
+		m.fill(func(i, j int32) bool { return e.Equal(left[g.left[i]], right[g.right[j]]) })
+	}
+	size := 0
+	for i, j := range m.left {
 		if j >= 0 {
 			partners[g.left[i]] = g.right[j]
+			size++
 		}
 	}
+	if (!ok || m.cut) && size < min(len(g.left), len(g.right)) {
+		e.Bounded = true
+	}
+}
+
+// matchSame pairs the values of a group that are the same without any tolerance, and answers the group of the others.
+func matchSame(g *group, left, right []*Value, partners []int32) *group {
+	places := map[string][]int32{} // on the right, by exact text
+	var text []byte
+	for k := len(g.right) - 1; k >= 0; k-- {
+		text = appendExact(text[:0], right[g.right[k]])
+		places[string(text)] = append(places[string(text)], g.right[k])
+	}
+	rest := new(group)
+	taken := map[int32]bool{}
+	for _, i := range g.left {
+		text = appendExact(text[:0], left[i])
+		same := places[string(text)]
+		if len(same) == 0 {
+			rest.left = append(rest.left, i)
+			continue
+		}
+		last := len(same) - 1
+		partners[i], places[string(text)] = same[last], same[:last]
+		taken[same[last]] = true
+	}
+	for _, j := range g.right {
+		if !taken[j] {
+			rest.right = append(rest.right, j)
+		}
+	}
+	return rest
 }
 
 // pairsTried is how many pairs of Loose values of one hash are tried at most, beside four for each of them.
 const pairsTried = 1 << 16
+
+func (e *Equality) mostPairs(g *group) int { return pairsTried + 4*(len(g.left)+len(g.right)) }
 
 // Relation tells which values of two lists are equal where equality makes no classes.
 type Relation struct {
@@ -108,7 +180,7 @@ func (r *Relation) Of(i int) []int32 { return r.right[r.start[i]:r.start[i+1]] }
 // relate lists the equal pairs of a group by their places in it. Where there are too many to try it lists those of the
 // nearest it comes by, and answers false.
 func (e *Equality) relate(g *group, x *index, left, right []*Value) (r Relation, ok bool) {
-	most := pairsTried + 4*(len(g.left)+len(g.right))
+	most := e.mostPairs(g)
 	share := max(1, most/len(g.left)) // where all of them are too many, each left one tries so many
 	ok = x.candidates() <= most
 	r.start = make([]int32, 1, len(g.left)+1)

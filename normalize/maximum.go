@@ -12,6 +12,7 @@ type matching struct {
 	layer  []int32 // of each left one: how far from one without a partner, or -1
 	next   []int32 // of each left one: where to go on in its list
 	queue  []int32
+	cut    bool // the steps were used up before it was the largest
 }
 
 func newMatching(r Relation, right int, effort *Equality) *matching {
@@ -29,8 +30,8 @@ func newMatching(r Relation, right int, effort *Equality) *matching {
 	return m
 }
 
-// partners finds the matching; when the steps are used up, one that may be smaller.
-func (m *matching) partners() []int32 {
+// grow finds the matching; when the steps are used up, one that may be smaller.
+func (m *matching) grow() {
 	m.greedy()
 	for m.layers() {
 		copy(m.next, m.start)
@@ -40,11 +41,36 @@ func (m *matching) partners() []int32 {
 			}
 		}
 		if *m.effort.Work < 0 {
-			m.effort.Bounded = true
-			break
+			m.cut = true
+			return
 		}
 	}
-	return m.left
+}
+
+// triesToFill is how many of the right ones left are tried for each left one when not all pairs are known.
+const triesToFill = 16
+
+// fill pairs what has no partner with what has none and was not tried.
+func (m *matching) fill(equal func(i, j int32) bool) {
+	var free []int32
+	for j, i := range m.right {
+		if i < 0 {
+			free = append(free, int32(j))
+		}
+	}
+	for i := range m.left {
+		if m.left[i] >= 0 {
+			continue
+		}
+		for k := range min(len(free), triesToFill) {
+			if j := free[k]; equal(int32(i), j) {
+				m.left[i], m.right[j] = j, int32(i)
+				free[k] = free[0]
+				free = free[1:]
+				break
+			}
+		}
+	}
 }
 
 // greedy gives each left one the first that is free: for most relations that is nearly all there is to do.

@@ -16,10 +16,8 @@ type index struct {
 	at     []int32 // by left place: where its own leaf would be
 }
 
-const (
-	fewPairs     = 256 // that are tried without more ado
-	leavesSorted = 4   // tried, the first of which few pairs remain is taken
-)
+// leavesSorted is how many of its leaves are tried as an index; the first that leaves few pairs is taken.
+const leavesSorted = 4
 
 func newIndex(g *group, left, right []*Value) *index {
 	n, m := len(g.left), len(g.right)
@@ -42,7 +40,7 @@ func newIndex(g *group, left, right []*Value) *index {
 			continue
 		}
 		x.single = count == 1
-		if x.candidates() < best.candidates() {
+		if x.single || x.candidates() < best.candidates() {
 			best = x
 		}
 		if best.candidates() <= pairsTried+4*(n+m) {
