@@ -13,16 +13,16 @@ func (f *found) bodies(l, r *normalize.Body) {
 	switch {
 	case l.Kind == normalize.Digest || r.Kind == normalize.Digest:
 		f.digests(l, r)
-	case l.Kind == normalize.Empty && r.Kind == normalize.Empty, bytes.Equal(l.Bytes, r.Bytes):
-	case l.Kind == normalize.JSON && r.Kind == normalize.JSON:
+	case l.Kind == normalize.Empty && r.Kind == normalize.Empty, sameBytes(l, r):
+	case l.Root != nil && r.Root != nil && l.Kind == r.Kind:
 		f.walk(l.Root, r.Root)
 		return
 	case r.Kind == normalize.Empty:
 		f.body(KindMissing, f.show(l), "", notes(l, r, ""))
 	case l.Kind == normalize.Empty:
 		f.body(KindExtra, "", f.show(r), notes(l, r, ""))
-	case l.Kind == normalize.JSON || r.Kind == normalize.JSON:
-		f.body(KindContent, f.show(l), f.show(r), notes(l, r, called(l)+" against "+called(r)))
+	case l.Root != nil || r.Root != nil:
+		f.body(KindContent, f.show(l), f.show(r), notes(l, r, l.Kind.String()+" against "+r.Kind.String()))
 	case l.Kind == normalize.Text && r.Kind == normalize.Text:
 		left, right, note := lines(sane(string(l.Bytes)), sane(string(r.Bytes)), f.limits.Excerpt)
 		if left == right {
@@ -32,6 +32,18 @@ func (f *found) bodies(l, r *normalize.Body) {
 	default:
 		f.body(KindValue, f.digest(l), f.digest(r), notes(l, r, firstByte(l.Bytes, r.Bytes)))
 	}
+}
+
+// sameBytes tells whether two bodies are the same, in UTF-8 or as they were sent, if no rule has changed one.
+func sameBytes(l, r *normalize.Body) bool {
+	return bytes.Equal(l.Bytes, r.Bytes) || !l.Changed && !r.Changed && bytes.Equal(sent(l), sent(r))
+}
+
+func sent(b *normalize.Body) []byte {
+	if b.Sent != nil {
+		return b.Sent
+	}
+	return b.Bytes
 }
 
 // digests compares bodies of which at least one is known by length and hash only.
@@ -63,15 +75,15 @@ func (f *found) show(b *normalize.Body) Excerpt {
 	switch b.Kind {
 	case normalize.JSON:
 		return excerptOf(b.Root, f.limits.Excerpt)
-	case normalize.Text:
-		return excerptOfText(string(b.Bytes[:min(len(b.Bytes), f.limits.Excerpt)]), f.limits.Excerpt)
-	default:
+	case normalize.Binary, normalize.Digest:
 		return f.digest(b)
+	default:
+		return excerptOfText(string(b.Bytes[:min(len(b.Bytes), f.limits.Excerpt)]), f.limits.Excerpt)
 	}
 }
 
 func (f *found) digest(b *normalize.Body) Excerpt {
-	return excerptOfText(fmt.Sprintf("%d bytes, sha256 %x", b.Size, hashOf(b)), f.limits.Excerpt)
+	return excerptOfText(normalize.Describe(b.Size, b.Bytes, hashOf(b)), f.limits.Excerpt)
 }
 
 func hashOf(b *normalize.Body) [sha256.Size]byte {
@@ -79,17 +91,6 @@ func hashOf(b *normalize.Body) [sha256.Size]byte {
 		return b.Hash
 	}
 	return sha256.Sum256(b.Bytes)
-}
-
-func called(b *normalize.Body) string {
-	switch b.Kind {
-	case normalize.JSON:
-		return "JSON"
-	case normalize.Text:
-		return "text"
-	default:
-		return "bytes"
-	}
 }
 
 func firstByte(l, r []byte) string {

@@ -65,8 +65,8 @@ func TestLongTextsAreShownWhereTheyDiffer(t *testing.T) {
 func TestTextBodiesAreShownAtTheirFirstDifferingLine(t *testing.T) {
 	for _, test := range []struct{ left, right, l, r, note string }{
 		{"one\ntwo\nthree\n", "one\n2\n3\n", `"two\n"`, `"2\n"`, "line 2 of 3 is the first that differs"},
-		{"one\r\ntwo\r\n", "one\ntwo\n", `"one\r\n"`, `"one\n"`, "line 1 of 2 is the first that differs"},
-		{"done", "done\n", `"done"`, `"done\n"`, "line 1 of 1 is the first that differs"},
+		{"one\r\ntwo\r\n", "one\ntwo\n", `"one\r\n"`, `"one\n"`, "line 1 of 2 is the first that differs; only the line ends differ: CRLF against LF"},
+		{"done", "done\n", `"done"`, `"done\n"`, "line 1 of 1 is the first that differs; only what ends the text differs"},
 		{"a\nb", "a\nb\nc", `"b"`, `"b\n"`, "line 2 of 2 against 3 is the first that differs"},
 	} {
 		l, r, note := lines(test.left, test.right, 2<<10)

@@ -168,7 +168,7 @@ func TestDifferencesOfWholeAnswers(t *testing.T) {
 			want: []string{
 				"status value 200|502 -|-",
 				`header.content-type value "application/json"|"text/html" -|-`,
-				`body content {"user":"q"}|"<title>502</title>" | JSON against text`,
+				`body content {"user":"q"}|"<title>502</title>" | JSON against HTML`,
 			},
 		},
 		{

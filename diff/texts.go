@@ -112,7 +112,26 @@ func lines(left, right string, limit int) (l, r Excerpt, note string) {
 	from := 1 + strings.LastIndexByte(left[:at], '\n')
 	number := 1 + strings.Count(left[:from], "\n")
 	l, r, note = texts(lineAt(left, from), lineAt(right, from), limit)
-	return l, r, join(fmt.Sprintf("line %d of %s is the first that differs", number, counts(left, right)), note)
+	note = join(fmt.Sprintf("line %d of %s is the first that differs", number, counts(left, right)), note)
+	return l, r, join(note, onlyEnds(left, right))
+}
+
+// onlyEnds says so when two texts differ in nothing but how lines end.
+func onlyEnds(left, right string) string {
+	if strings.TrimRight(left, "\r\n") == strings.TrimRight(right, "\r\n") {
+		return "only what ends the text differs"
+	}
+	l, r := strings.Contains(left, "\r\n"), strings.Contains(right, "\r\n")
+	if l == r && !l || strings.ReplaceAll(left, "\r\n", "\n") != strings.ReplaceAll(right, "\r\n", "\n") {
+		return ""
+	}
+	switch {
+	case !r:
+		return "only the line ends differ: CRLF against LF"
+	case !l:
+		return "only the line ends differ: LF against CRLF"
+	}
+	return "only the line ends differ: CRLF and LF are mixed"
 }
 
 func lineAt(s string, from int) string {

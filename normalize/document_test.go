@@ -53,15 +53,29 @@ func TestBodyKinds(t *testing.T) {
 		{"", `123`, Text, ""},
 		{"text/plain", ` [1, 2] `, JSON, ""},
 		{"", `{"a":1}`, JSON, ""},
-		{"text/html", "\x00\xff", Text, ""},
-		{"application/xml", `<a/>`, Text, ""},
-		{"application/xml", "<a>\x00</a>", Binary, ""},
+		{"text/html", "\x00\xff", HTML, ""},
+		{"text/html; charset=utf-8", `<p>oops`, HTML, ""},
+		{"application/xml", `<a/>`, XML, ""},
+		{"application/atom+xml", `<a/>`, XML, ""},
+		{"text/plain", `<?xml version="1.0"?><a/>`, XML, ""},
+		{"application/xml", "<a>\x00</a>", Binary, "not XML: line 1: illegal character code U+0000"},
+		{"application/xhtml+xml", "<p>&nbsp;<br></p>", Text, "not XML: </p> is out of place"},
+		{"application/x-www-form-urlencoded", "a=1&b=2", Form, ""},
+		{"application/x-www-form-urlencoded", "a=1\nb=2", Text, "not a form: a control character"},
+		{"application/x-www-form-urlencoded", `{"a":1}`, JSON, ""},
+		{"multipart/mixed; boundary=x", "--x\r\n\r\na\r\n--x--\r\n", Multipart, ""},
+		{"multipart/mixed; boundary=x", "--x\r\n\r\na\r\n", Text, "not multipart: no boundary ends it"},
+		{"multipart/mixed", "--x--", Text, "not multipart: no boundary"},
+		{"text/event-stream", "data: 1\n\n", Events, ""},
+		{"text/event-stream", "data: 1\n\ndata: 2", Events, "an unfinished event at the end is not compared"},
+		{"application/json-seq", "\x1E1\n\x1E{}\n", JSON, ""},
+		{"application/json-seq", "1\n2\n", Text, "not JSON: a record without a separator before it"},
 		{"image/png", "\x89PNG\x0d\x0a", Binary, ""},
 		{"application/octet-stream", "plain", Text, ""},
 		{";;", `{"a":1}`, JSON, ""},
 	} {
 		b := document(n, tc.media, tc.body).Body
-		if b.Kind != tc.want || b.Note != tc.note || (b.Root != nil) != (b.Kind == JSON) || b.Size != int64(len(tc.body)) {
+		if b.Kind != tc.want || b.Note != tc.note || (b.Root != nil) != (b.Kind == JSON || b.Kind > Digest) || b.Size != int64(len(tc.body)) {
 			t.Errorf("%s %q: kind %d, note %q, size %d", tc.media, tc.body, b.Kind, b.Note, b.Size)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 )
@@ -96,20 +98,28 @@ func (h *htmlReader) token(kind html.TokenType) {
 		h.text(textOf(text))
 	case html.StartTagToken, html.SelfClosingTagToken:
 		name, more := h.tokens.TagName()
-		tag := h.name(name)
+		tag := h.tag(name)
 		if tag == "image" {
 			tag = "img"
 		}
 		h.startTag(tag, more, kind == html.SelfClosingTagToken)
 	case html.EndTagToken:
 		name, _ := h.tokens.TagName()
-		h.endTag(h.name(name))
+		h.endTag(h.tag(name))
 	case html.DoctypeToken:
 		if len(h.open) == 1 && len(h.values) == 0 {
 			name, more, _ := strings.Cut(strings.Join(strings.Fields(string(h.tokens.Text())), " "), " ")
 			h.addText(doctypeKey, textOf(strings.TrimSpace(strings.ToLower(name)+" "+more)))
 		}
 	}
+}
+
+// tag is an element's name. One with what Unicode calls a space is quoted: names are listed with spaces between.
+func (h *htmlReader) tag(name []byte) string {
+	if bytes.ContainsFunc(name, unicode.IsSpace) {
+		return strconv.QuoteToASCII(string(name))
+	}
+	return h.name(name)
 }
 
 const htmlSpace = " \t\n\f\r"
@@ -194,7 +204,7 @@ func (h *htmlReader) before(facts tagFacts) {
 // close ends the innermost element.
 func (h *htmlReader) close() {
 	e := h.top()
-	if e.html.space && !e.html.edge && e.html.facts&tagBlock == 0 && !e.html.foreign {
+	if e.html.space && !e.html.edge && e.html.facts&tagBlock == 0 {
 		h.write(" ")
 	}
 	h.end()

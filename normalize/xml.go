@@ -352,7 +352,7 @@ func (x *xmlReader) checkAttributes(e *element) error {
 
 func (x *xmlReader) endElement(t xml.EndElement) error {
 	if len(x.open) < 2 || x.top().xml.sent != sentName(t.Name) {
-		return fmt.Errorf("</%s> ends nothing", shorten(sentName(t.Name), 64))
+		return fmt.Errorf("</%s> is out of place", shorten(sentName(t.Name), 64))
 	}
 	e := x.top()
 	if e.xml.children && !e.xml.words && !e.xml.preserve {
