@@ -10,12 +10,17 @@ type Comparer struct {
 	normalizer *normalize.Normalizer
 	names      *normalize.Names
 	limits     Limits
+	noise      *noise
 }
 
 // NewComparer returns a Comparer; names gives those exchanges a route that multicast gave none.
 func NewComparer(n *normalize.Normalizer, names *normalize.Names, limits Limits) *Comparer {
-	return &Comparer{normalizer: n, names: names, limits: limits}
+	return &Comparer{normalizer: n, names: names, limits: limits, noise: newNoise()}
 }
+
+// Suggestions lists rules that would quiet what differs between primary and secondary, those that quiet most first. They
+// are made from what this Comparer has compared: a new one begins anew.
+func (c *Comparer) Suggestions() []Suggestion { return c.noise.suggestions() }
 
 // Compare judges one exchange. An exchange for which there is no memory becomes unknown, in the Comparison and in ex
 // alike. But for its Exchange, the Comparison shares nothing with ex.
@@ -98,6 +103,7 @@ func (c *Comparer) documents(out *Comparison, shape string) {
 	}
 	primary := a.documents[multicast.Primary]
 	candidate, control := newFound(c.limits), newFound(c.limits)
+	candidate.sightings.wanted, control.sightings.wanted = !out.NoControl, true
 	candidate.documents(primary, a.documents[multicast.Candidate])
 	if out.NoControl {
 		out.judge(candidate, control)
@@ -105,6 +111,7 @@ func (c *Comparer) documents(out *Comparison, shape string) {
 	}
 	control.documents(primary, a.documents[multicast.Secondary])
 	out.judge(candidate, control)
+	c.noise.add(shape, candidate, control)
 	out.drift(candidate, control, a.sizes())
 	out.latency()
 }

@@ -17,6 +17,7 @@ type found struct {
 	lost        []span   // parts of the left body that the right has nothing to compare with
 	noDrift     bool     // nothing in the bodies can be greater or less
 	edits       *edits   // where a patch is made of what differs; nil otherwise
+	sightings   sightings
 }
 
 // span is a part of the left body by order of its values: size of them from at on.

@@ -61,14 +61,26 @@ func (f *found) headers(l, r []normalize.Header, field func(string) normalize.Fi
 	merge(l, r, byName, func(a, b *normalize.Header) {
 		switch {
 		case b == nil:
-			f.add(Difference{Field: string(field(a.Name)), Kind: KindMissing, Left: f.header(a.Values)})
+			f.oneSided(string(field(a.Name)), KindMissing, a.Values)
 		case a == nil:
-			f.add(Difference{Field: string(field(b.Name)), Kind: KindExtra, Right: f.header(b.Values)})
+			f.oneSided(string(field(b.Name)), KindExtra, b.Values)
 		case sameLines(a.Values, b.Values) || followBody && followsBody(a, b):
 		default:
 			f.lines(string(field(a.Name)), a.Values, b.Values)
 		}
 	})
+}
+
+// oneSided reports a header that only the left has, or only the right.
+func (f *found) oneSided(field string, kind Kind, lines []string) {
+	d := Difference{Field: field, Kind: kind}
+	if kind == KindMissing {
+		d.Left = f.header(lines)
+	} else {
+		d.Right = f.header(lines)
+	}
+	f.add(d)
+	f.saw(field, kind, lines, lines)
 }
 
 // sameLines tells whether two headers say the same: the same lines, or lines that are the same once they are joined by
@@ -94,6 +106,7 @@ func (f *found) lines(field string, l, r []string) {
 		d.Note = unlike(l, r)
 	}
 	f.add(d)
+	f.saw(field, KindValue, l, r)
 }
 
 // unlike names the first bytes that differ where two lists of lines may look alike.
@@ -171,10 +184,14 @@ func (f *found) cookiesOfOneName(l, r []normalize.Cookie) {
 		f.attributes(left[i], right[i])
 	}
 	for _, c := range left[both:] {
-		f.add(Difference{Field: string(normalize.CookieField(c.Name)), Kind: KindMissing, Left: f.cookie(c)})
+		field := string(normalize.CookieField(c.Name))
+		f.add(Difference{Field: field, Kind: KindMissing, Left: f.cookie(c)})
+		f.saw(field, KindMissing, []string{c.Name}, nil)
 	}
 	for _, c := range right[both:] {
-		f.add(Difference{Field: string(normalize.CookieField(c.Name)), Kind: KindExtra, Right: f.cookie(c)})
+		field := string(normalize.CookieField(c.Name))
+		f.add(Difference{Field: field, Kind: KindExtra, Right: f.cookie(c)})
+		f.saw(field, KindExtra, nil, []string{c.Name})
 	}
 }
 
@@ -194,10 +211,19 @@ func attribute(a normalize.Attribute) string {
 	return a.Name + "=" + a.Value
 }
 
+// valueOf is an attribute's value as a list; empty where there is no attribute.
+func valueOf(a *normalize.Attribute) []string {
+	if a == nil {
+		return nil
+	}
+	return []string{a.Value}
+}
+
 func (f *found) attributes(l, r *normalize.Cookie) {
 	byName := func(a, b normalize.Attribute) int { return strings.Compare(a.Name, b.Name) }
 	merge(l.Attributes, r.Attributes, byName, func(a, b *normalize.Attribute) {
 		d := Difference{Kind: KindValue}
+		left, right := valueOf(a), valueOf(b)
 		switch {
 		case b == nil:
 			d.Kind, d.Left = KindMissing, f.text(a.Value)
@@ -211,6 +237,7 @@ func (f *found) attributes(l, r *normalize.Cookie) {
 		}
 		d.Field = string(normalize.CookieAttributeField(l.Name, a.Name))
 		f.add(d)
+		f.saw(d.Field, d.Kind, left, right)
 	})
 }
 

@@ -210,6 +210,7 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 		p.sum.level = max(p.sum.level, kind.Level())
 		p.sum.places++
 	}
+	w.sightings.add(sighting{place: p, kind: kind, l: l, r: r})
 	if !w.keeps(p.sum) {
 		return
 	}

@@ -1,0 +1,15 @@
+package normalize
+
+import "go.yaml.in/yaml/v4"
+
+// MarshalYAML writes the value so that UnmarshalYAML reads it again: null as null, not as a word.
+func (v JSONValue) MarshalYAML() (any, error) {
+	if v == "" || v == whenEmpty {
+		return string(v), nil
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(v), &document); err != nil { // JSON is YAML
+		return nil, err
+	}
+	return document.Content[0], nil
+}
