@@ -178,14 +178,11 @@ func (a *applier) match(v *Value, l level) (changed bool) {
 
 // scalar does to a scalar what the active rules say.
 func (a *applier) scalar(v *Value, l level) (changed bool) {
-	var tolerance *Special
+	tolerated := false
 	for _, i := range a.active[l.first:l.end] {
 		switch r := a.rules[i]; {
 		case r.verb == verbTolerate:
-			if r.tolerance.takes(v) {
-				tolerance = r.special
-				a.count(i, true)
-			}
+			tolerated = true
 		case r.value != nil:
 			if r.isFor(v) {
 				changed = a.count(i, r.value(v)) || changed
@@ -197,11 +194,19 @@ func (a *applier) scalar(v *Value, l level) (changed bool) {
 			}
 		}
 	}
-	if tolerance != nil && (v.Type == Number || v.Type == String) {
-		v.with(tolerance)
-		changed = true
+	return tolerated && a.tolerate(v, l) || changed
+}
+
+// tolerate marks a scalar with the last tolerance that is one for it, after all else was done to it.
+func (a *applier) tolerate(v *Value, l level) bool {
+	for j := l.end - 1; j >= l.first; j-- {
+		i := a.active[j]
+		if r := a.rules[i]; r.verb == verbTolerate && r.tolerance.takes(v) {
+			v.with(r.special)
+			return a.count(i, true)
+		}
 	}
-	return changed
+	return false
 }
 
 // isFor tells whether a rule that changes values is for one of this type.
