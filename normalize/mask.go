@@ -1,7 +1,9 @@
 package normalize
 
 import (
+	"io"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +15,7 @@ type mask struct {
 	with   string // put in literally: $1 is no more than that
 	before string // of a numbered mask: what stands before the number
 	after  string // and behind it
+	runsOn bool   // a search may read far beyond the match that it finds
 }
 
 // newMask replaces what an expression matches. Matches are found from left to right; one of no characters is none, so
@@ -21,8 +24,13 @@ type mask struct {
 //
 // To the expression, what is no character in a text is U+FFFD, one for a lone surrogate and one for each undecodable
 // byte. It stays as it was where it is not matched.
+//
+// A text in which searches would read on and on, and each of them what the others have read, stays as it is.
 func newMask(re *regexp.Regexp, with string, numbered bool) textChange {
 	m := &mask{re: re, with: textOf(with)}
+	if parsed, err := syntax.Parse(re.String(), syntax.Perl); err == nil {
+		m.runsOn = runsOn(parsed, false)
+	}
 	if numbered {
 		m.before, m.after = numberedText(m.with)
 	}
@@ -52,7 +60,7 @@ func (m *mask) apply(text string, seen *numbering) string {
 	switch {
 	case !utf8.ValidString(text):
 		masked = m.applyAround(text, seen)
-	case m.re.MatchString(text):
+	case m.re.MatchString(text) && m.affords(text):
 		masked = m.re.ReplaceAllStringFunc(text, func(match string) string { return m.put(match, seen) })
 	}
 	if masked == text {
@@ -75,6 +83,9 @@ func (m *mask) put(match string, seen *numbering) string {
 // applyAround masks a text in which not all is characters. The expression is held against its plain form.
 func (m *mask) applyAround(text string, seen *numbering) string {
 	plain := plainText(text)
+	if !m.affords(plain) {
+		return text
+	}
 	var out []byte
 	at, done := 0, 0 // where the plain form and the text have come to
 	for _, match := range m.re.FindAllStringIndex(plain, -1) {
@@ -121,4 +132,67 @@ func atomLength(text string) int {
 		return min(3, len(text))
 	}
 	return n
+}
+
+// runsOn tells whether searches with an expression may read far beyond what they find: below a choice of some kind it has
+// a repetition without end. While (<!--.*-->|<) looks for the end of a comment, it has found a match long since, and will
+// look for that end again behind it.
+func runsOn(re *syntax.Regexp, choice bool) bool {
+	switch re.Op {
+	case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+		if choice && (re.Op != syntax.OpRepeat || re.Max < 0) {
+			return true
+		}
+		choice = true
+	case syntax.OpAlternate, syntax.OpQuest:
+		choice = true
+	}
+	for _, sub := range re.Sub {
+		if runsOn(sub, choice) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	shortText   = 64 // bytes, up to which searches may read what they will
+	readsOfText = 16 // how many times over all searches together may read a longer text
+)
+
+// affords tells whether all searches in a text take time linear in it. It counts what they read; that they begin at the
+// text's beginning for once, where ^ holds, hardly matters to that.
+func (m *mask) affords(text string) bool {
+	if !m.runsOn || len(text) <= shortText {
+		return true
+	}
+	left := readsOfText * len(text)
+	for at := 0; at < len(text); {
+		reader := runeCounter{text: text[at:]}
+		match := m.re.FindReaderIndex(&reader)
+		if left -= reader.at; left < 0 {
+			return false
+		}
+		if match == nil {
+			return true
+		}
+		at += max(match[1], 1)
+	}
+	return true
+}
+
+// runeCounter reads a text and knows how much of it has been read.
+type runeCounter struct {
+	text string
+	at   int
+}
+
+// ReadRune is io.RuneReader's.
+func (c *runeCounter) ReadRune() (r rune, size int, err error) {
+	if c.at == len(c.text) {
+		return 0, 0, io.EOF
+	}
+	r, size = utf8.DecodeRuneInString(c.text[c.at:])
+	c.at += size
+	return r, size, nil
 }

@@ -2,6 +2,7 @@ package normalize
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,45 @@ func TestMasksOfLongTexts(t *testing.T) {
 	}
 }
 
+// Whoever sends many beginnings of what an expression may find, and never the end of one, makes every search read all.
+func TestMasksThatWouldReadOnAndOn(t *testing.T) {
+	for _, tc := range []struct{ pattern, harmless, harmful string }{
+		{`(?s)<!--.*?-->|\s+`, "<!-- a --> b <!-- c --> d", "<!-- "},
+		{`a.*b|a`, "aab a", "a"},
+		{`a(.*b)?`, "ab", "a"},
+		{`(?:x|xy*z)`, "x", "xy"},
+	} {
+		change := newMask(regexp.MustCompile(tc.pattern), "*", false)
+		for _, text := range []string{tc.harmless, strings.Repeat(tc.harmless, 1000)} {
+			if want := regexp.MustCompile(tc.pattern).ReplaceAllString(text, "*"); change(text, nil) != want {
+				t.Errorf("%s in %.40q: got %.40q, want %.40q", tc.pattern, text, change(text, nil), want)
+			}
+		}
+		for _, text := range []string{strings.Repeat(tc.harmful, 1<<17), strings.Repeat(tc.harmful, 1<<17) + "\xED\xA0\x80"} {
+			began := time.Now()
+			change(text, nil)
+			if took := time.Since(began); took > 15*time.Second { // with the race detector
+				t.Errorf("%s in %d bytes took %s", tc.pattern, len(text), took)
+			}
+		}
+	}
+}
+
+func TestExpressionsThatReadOn(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		uuidExpression: false, `\d+`: false, `token=[^&]*`: false, `https?://\S+`: false, `(foo|bar)=\w+;`: false, `.*`: false, `a{2,5}|b`: false,
+		`a|b+`: true, `(\.\d+)?`: true, `(a+)+`: true, `(a{2,}b)?`: true, `(?:a+b){3}`: true, `((x)|(y*))z`: true,
+	} {
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := runsOn(parsed, false); got != want {
+			t.Errorf("%s: %t", pattern, got)
+		}
+	}
+}
+
 func FuzzMask(f *testing.F) {
 	for _, pattern := range []string{`.`, `a.b`, `x*`, `\d+`, `(?i)é`, `^.*$`, `[^\x{FFFD}]`, `\xff`} {
 		f.Add(pattern, "<id>", []byte("a1b\xff\xed\xa0\x80é"), true)
@@ -161,14 +201,17 @@ func FuzzMask(f *testing.F) {
 		}
 		text := string(fuzzText(sent))
 		var seen numbering
-		mask := newMask(re, with, numbered)
-		got := mask(text, &seen)
+		change := newMask(re, with, numbered)
+		got := change(text, &seen)
 		checkAtoms(t, got)
-		if again := mask(text, &seen); again != got {
+		if again := change(text, &seen); again != got {
 			t.Fatalf("%s in %q: once %q, then %q", pattern, text, got, again)
 		}
 		if !re.MatchString(plainText(text)) && got != text {
 			t.Fatalf("%s does not match in %q, which became %q", pattern, text, got)
+		}
+		if !(&mask{re: re, runsOn: true}).affords(plainText(text)) {
+			return
 		}
 		// Around the matches all stays: it is what the expression leaves of the plain form.
 		if rest := newMask(re, "", false)(text, nil); plainText(rest) != re.ReplaceAllLiteralString(plainText(text), "") {
