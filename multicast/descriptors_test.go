@@ -1,13 +1,18 @@
 package multicast
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestShareOfDescriptors(t *testing.T) {
@@ -116,4 +121,74 @@ func TestHoldBackWhenNoClientCanBeAccepted(t *testing.T) {
 	server.ErrorLog.Print("http: Accept error: accept tcp 127.0.0.1:1: accept4: too many open files; retrying in 5ms")
 	s.get("/b")
 	s.counts(Counts{Requests: 2, Exchanged: 1, Compared: 1, Dropped: map[Reason]int64{ReasonQueue: 1}})
+}
+
+// errFull is what a dialler says when no descriptor is left.
+var errFull = &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+
+// The primary is dialled until a descriptor is free, and the shadows are told to give theirs back; but not for ever.
+func TestDiallingInsists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries, told := 0, 0
+		dial := func(until int) dialing {
+			tries, told = 0, 0
+			return insist(func(context.Context, string, string) (net.Conn, error) {
+				if tries++; tries < until {
+					return nil, errFull
+				}
+				return nil, nil
+			}, time.Second, func() { told++ })
+		}
+		if _, err := dial(5)(t.Context(), "", ""); err != nil || tries != 5 || told != 4 {
+			t.Errorf("%d tries, told %d times, %v", tries, told, err)
+		}
+		begin := time.Now()
+		if _, err := dial(1000)(t.Context(), "", ""); !errors.Is(err, syscall.EMFILE) || time.Since(begin) > time.Second || time.Since(begin) < 800*time.Millisecond {
+			t.Errorf("%d tries in %s, %v", tries, time.Since(begin), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		begin = time.Now()
+		if _, err := dial(1000)(ctx, "", ""); err == nil || time.Since(begin) != 100*time.Millisecond {
+			t.Errorf("%s after nobody wanted it, %v", time.Since(begin), err)
+		}
+	})
+}
+
+// Requests that come at once to a proxy without descriptors are all answered, those with a body too.
+func TestBurstWithoutDescriptors(t *testing.T) {
+	s := newStage(t, nil, posts)
+	var mu sync.Mutex
+	open := 0
+	upstream := s.proxy.setup.Load().upstream
+	upstream.DialContext = linked(insist(func(ctx context.Context, network, address string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if open == 2 { // and no more than these
+			return nil, errFull
+		}
+		open++
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}, patience, s.proxy.holdBack), true)
+	const clients = 20
+	done := make(chan string, clients)
+	for i := range clients {
+		w := s.dial()
+		go func() {
+			request := "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+			if i%2 == 0 {
+				request = post("abc", i%4 == 0)
+			}
+			done <- fmt.Sprint(w.repeat(request, "GET", 5))
+		}()
+	}
+	for range clients {
+		if got := <-done; got != "<nil>" {
+			t.Error(got)
+		}
+	}
+	s.eventually("every request has its place", func() bool { return s.proxy.Counts().Open == 0 })
+	if n := len(s.upstream[Primary].requests()); n != 5*clients {
+		t.Errorf("the primary was asked %d times", n)
+	}
 }

@@ -46,7 +46,7 @@ func (p *Proxy) newSetup(cfg Config, before *setup) (s *setup, err error) {
 	}
 	s.sampleBy, _ = parseSampleKey(cfg.SampleBy)
 	s.compileRoutes()
-	if err := s.connect(before); err != nil {
+	if err := p.connect(s, before); err != nil {
 		return nil, err
 	}
 	if before != nil {
@@ -68,20 +68,20 @@ func (s *setup) goOn(before *setup) {
 }
 
 // connect readies the way to the primary.
-func (s *setup) connect(before *setup) (err error) {
+func (p *Proxy) connect(s, before *setup) (err error) {
 	same := before != nil && before.cfg.Primary == s.cfg.Primary && before.cfg.Upstream == s.cfg.Upstream
 	if same && s.cfg.Upstream.TLS == (TLSConfig{}) { // the files may have changed
 		s.upstream, s.switching = before.upstream, before.switching
 		return nil
 	}
-	if s.upstream, err = primaryTransport(s.cfg.Upstream, s.primary); err != nil {
+	if s.upstream, err = primaryTransport(s.cfg.Upstream, s.primary, p.holdBack); err != nil {
 		return err
 	}
 	s.switching = s.upstream
 	if s.primary.scheme == "https" { // where HTTP/2 may be agreed on, which knows no upgrade
 		plain := s.primary
 		plain.http1 = true
-		s.switching, err = primaryTransport(s.cfg.Upstream, plain)
+		s.switching, err = primaryTransport(s.cfg.Upstream, plain, p.holdBack)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,14 +15,15 @@ const continueTimeout = time.Second
 const maxPrimaryHead = int64(1 * MiB)
 
 // primaryTransport is tuned for one host: every connection is kept, nothing is decoded behind the client's back, and
-// Expect goes to the primary, who answers it.
-func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
+// Expect goes to the primary, who answers it. Full is called when no descriptor is left for a connection.
+func primaryTransport(cfg UpstreamConfig, t target, full func()) (*http.Transport, error) {
 	tlsConfig, err := cfg.TLS.load()
 	if err != nil {
 		return nil, fmt.Errorf("upstream.tls: %w", err)
 	}
+	dial := insist((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext, cfg.DialTimeout, full)
 	return &http.Transport{
-		DialContext:            linked((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext, t.scheme == "http" && !t.h2c),
+		DialContext:            linked(dial, t.scheme == "http" && !t.h2c),
 		TLSHandshakeTimeout:    cfg.DialTimeout,
 		TLSClientConfig:        tlsConfig,
 		ResponseHeaderTimeout:  cfg.HeadTimeout,
@@ -32,6 +34,26 @@ func primaryTransport(cfg UpstreamConfig, t target) (*http.Transport, error) {
 		ExpectContinueTimeout:  continueTimeout,
 		Protocols:              t.protocols(),
 	}, nil
+}
+
+// insist dials again while no file descriptor is left, until the time for dialling is over: others end meanwhile, and their
+// connections serve whoever waits.
+func insist(dial dialing, limit time.Duration, full func()) dialing {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		begin := time.Now()
+		for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+			conn, err := dial(ctx, network, address)
+			if err == nil || !scarce(err) || time.Since(begin)+wait > limit {
+				return conn, err
+			}
+			full()
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return nil, err
+			}
+		}
+	}
 }
 
 func (t target) protocols() *http.Protocols {

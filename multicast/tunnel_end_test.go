@@ -4,7 +4,6 @@ package multicast
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -12,14 +11,6 @@ import (
 
 // However a tunnel ends, no descriptor and no half-closed connection of the proxy stays.
 func TestTunnelsLeaveNothing(t *testing.T) {
-	reset := func(w *wire) {
-		conn := w.Conn
-		if c, ok := conn.(*told); ok {
-			conn = c.Conn
-		}
-		_ = conn.(*net.TCPConn).SetLinger(0)
-		_ = w.Close()
-	}
 	for name, end := range map[string]func(s *stage, client, primary *wire){
 		"the client ends, the primary closes": func(_ *stage, client, primary *wire) {
 			closeWrite(t, client)
@@ -44,19 +35,19 @@ func TestTunnelsLeaveNothing(t *testing.T) {
 			_ = primary.Close()
 		},
 		"the client is lost": func(_ *stage, client, primary *wire) {
-			reset(client)
+			client.reset()
 			primary.gone()
 			_ = primary.Close()
 		},
 		"the primary is lost": func(_ *stage, client, primary *wire) {
-			reset(primary)
+			primary.reset()
 			client.gone()
 			_ = client.Close()
 		},
 		"the client is lost after the primary ended": func(_ *stage, client, primary *wire) {
 			closeWrite(t, primary)
 			client.gone()
-			reset(client)
+			client.reset()
 			primary.gone()
 			_ = primary.Close()
 		},

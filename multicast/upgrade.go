@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"io"
 	"maps"
@@ -49,7 +50,7 @@ func (v *visit) switchProtocols(res *http.Response) {
 		return
 	}
 	v.status = res.StatusCode
-	t := &tunnel{client: client, sent: buffered.Reader, primary: primary, buffers: v.proxy.buffers}
+	t := &tunnel{client: client, sent: buffered.Reader, primary: primary, link: v.link, buffers: v.proxy.buffers}
 	defer t.close()
 	if writeSwitch(buffered.Writer, res) != nil || !v.proxy.tunnels.add(t) {
 		return
@@ -77,6 +78,7 @@ type tunnel struct {
 	client  net.Conn
 	sent    io.Reader // by the client; some of it may have come before the tunnel was there
 	primary io.ReadWriteCloser
+	link    *link // below primary
 	buffers *buffers
 	idle    time.Duration
 	watch   *time.Timer  // nil without a limit
@@ -108,11 +110,33 @@ func (t *tunnel) look() {
 
 func (t *tunnel) move() { t.moved.Store(time.Now().UnixNano()) }
 
-// pass passes on one side's bytes, and then its end: the other side may go on.
+// pass passes on one side's bytes, and then its end: the other side may go on. Where a side is lost, the other is to learn
+// that, and not to take what it has for the whole.
 func (t *tunnel) pass(to io.Writer, from io.Reader) {
+	err := t.pump(to, from)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		t.reset()
+	}
 	half, ok := to.(interface{ CloseWrite() error })
-	if err := t.pump(to, from); err != nil || !ok || half.CloseWrite() != nil {
+	if err != nil || !ok || half.CloseWrite() != nil {
 		t.close()
+	}
+}
+
+// reset has both connections end with a reset in place of an end.
+func (t *tunnel) reset() {
+	if t.link != nil {
+		unlinger(t.link.Conn)
+	}
+	unlinger(t.client)
+}
+
+func unlinger(conn net.Conn) {
+	if over, ok := conn.(*tls.Conn); ok {
+		conn = over.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
 	}
 }
 

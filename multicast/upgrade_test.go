@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,26 +229,45 @@ func TestTunnelThatMovesGoesOn(t *testing.T) {
 	})
 }
 
-// A side that is lost takes the other with it.
+// A side that is lost takes the other with it, which is told by the same reset, and not by an end as if all had been said.
 func TestTunnelLosesASide(t *testing.T) {
 	for _, lost := range []string{"client", "primary"} {
-		address, conns, _ := switching(t, switched)
-		s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
-		client := s.upgrade("")
-		client.head()
-		primary := <-conns
-		if lost == "client" {
-			_ = client.Conn.(*net.TCPConn).SetLinger(0)
-			_ = client.Close()
-			primary.gone()
-			_ = primary.Close()
-		} else {
-			_ = primary.Conn.(*told).Conn.(*net.TCPConn).SetLinger(0)
-			_ = primary.Close()
-			client.gone()
+		for _, ended := range []bool{false, true} { // the other side, before
+			address, conns, _ := switching(t, switched)
+			s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+			client := s.upgrade("")
+			client.head()
+			primary := <-conns
+			one, other := client, primary
+			if lost == "primary" {
+				one, other = primary, client
+			}
+			if ended {
+				closeWrite(t, other)
+				one.gone()
+			}
+			one.send("so far")
+			if got := other.read(6); got != "so far" {
+				t.Errorf("the other side of the %s got %q", lost, got)
+			}
+			one.reset()
+			if _, err := other.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("the other side of the %s is told %v", lost, err)
+			}
+			s.eventually("the tunnel is gone", func() bool { return s.tunnels() == 0 })
+			_ = other.Close()
 		}
-		s.eventually("the tunnel is gone", func() bool { return s.tunnels() == 0 })
 	}
+}
+
+// reset ends a connection with a reset.
+func (w *wire) reset() {
+	conn := w.Conn
+	if c, ok := conn.(*told); ok {
+		conn = c.Conn
+	}
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = w.Close()
 }
 
 func (s *stage) tunnels() int {
