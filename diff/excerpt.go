@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"shadowdiff/normalize"
@@ -113,7 +114,7 @@ func (x *excerpter) object(v *normalize.Value) {
 	x.room += setApart
 }
 
-// text writes a JSON string. What a person could not see or tell apart from a space is escaped.
+// text writes a JSON string. What a person could not see, or tell apart from a space, is escaped.
 func (x *excerpter) text(s string) {
 	x.write(`"`)
 	for i := 0; i < len(s); {
@@ -133,14 +134,27 @@ func (x *excerpter) text(s string) {
 			x.write(`\r`)
 		case r == utf8.RuneError && n == 1:
 			n = x.atom(s[i:])
-		case r > 0xFFFF || unicode.IsPrint(r) || unicode.IsMark(r):
+		case visible(r):
 			x.write(s[i : i+n])
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			x.write(fmt.Sprintf(`\u%04x\u%04x`, high, low))
 		default:
 			x.write(fmt.Sprintf(`\u%04x`, r))
 		}
 		i += n
 	}
 	x.write(`"`)
+}
+
+// visible tells whether a person sees a character and a terminal takes it for nothing else. Marks belong to the letters
+// before them.
+func visible(r rune) bool {
+	switch r {
+	case 0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0: // letters and symbols that are blank
+		return false
+	}
+	return unicode.IsPrint(r) || unicode.IsMark(r)
 }
 
 // atom writes what stands in a Value's text for a lone surrogate or for a bad byte, and returns its length.
