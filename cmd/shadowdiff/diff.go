@@ -1,13 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
-
-	"github.com/mattn/go-isatty"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -19,22 +14,25 @@ const exitDifferent = 1
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	rules, contentType, secondary, caseFile, route string
-	http, json                                     bool
+	rules, contentType, secondary, caseFile, saveCase, route string
+	http, json, patch                                        bool
 }
 
 func runDiff(args []string, std stdio) int {
 	var o diffOptions
 	fs := newFlagSet("diff", `
 Usage: shadowdiff diff [FLAGS] LEFT RIGHT
+       shadowdiff diff [FLAGS] -case FILE
 
 Compares two response bodies as the service would: numbers by value, objects without regard to order, arrays aligned,
 text by lines, all else by length and hash. LEFT and RIGHT are files, and one of them may be -, standard input. A line
-with "-" shows what the left has, one with "+" what the right has.
+with "-" shows what the left has, one with "+" what the right has. docs/comparing.md explains the rest.
 
   shadowdiff diff old.json new.json
   curl -s http://127.0.0.1:9003/items/1 | shadowdiff diff saved.json -
+  shadowdiff diff -rules rules.yaml old.json new.json
   shadowdiff diff -http -secondary again.http old.http new.http     # each saved by: curl -i --raw URL
+  shadowdiff diff -patch old.json new.json                          # JSON Patch, with the old values
 
 Exit code 0 when they are equal, 1 when they differ (in noise too: one answer cannot tell what is noise), 2 when there
 was trouble.`)
@@ -44,81 +42,92 @@ was trouble.`)
 	fs.StringVar(&o.secondary, "secondary", "", "a `FILE` with a second answer like the left one: where they differ is noise")
 	fs.StringVar(&o.route, "route", "", "the `ROUTE`, such as \"GET /items/1\", for rules that hold on some routes only")
 	fs.BoolVar(&o.json, "json", false, "one JSON object instead of text")
-	fs.StringVar(&o.caseFile, "case", "", "a `FILE` that a sample page exports (not yet supported)")
+	fs.BoolVar(&o.patch, "patch", false, "the operations that make the right body of the left (RFC 6902), instead of text")
+	fs.StringVar(&o.caseFile, "case", "", "one `FILE` with the answers, the route and the rules, instead of LEFT and RIGHT")
+	fs.StringVar(&o.saveCase, "save-case", "", "write all that is compared into a `FILE` for -case")
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
-	if err := o.check(fs.Args()); err != nil {
-		fmt.Fprintf(std.err, "shadowdiff diff: %s\n", err)
-		return exitTrouble
-	}
-	n, faults := readRules(o.rules)
-	if len(faults) > 0 {
+	code, err := o.run(fs.Args(), std)
+	if err != nil {
+		var faults faultList
+		if !errors.As(err, &faults) {
+			faults = faultList{{message: err.Error()}}
+		}
 		for _, f := range faults {
 			fmt.Fprintln(std.err, f.line("diff"))
 		}
 		return exitTrouble
 	}
-	code, err := o.compare(n, fs.Arg(0), fs.Arg(1), std)
-	if err != nil {
-		fmt.Fprintf(std.err, "shadowdiff diff: %s\n", err)
-		return exitTrouble
-	}
 	return code
 }
+
+// faultList is an error that is told line by line.
+type faultList []fault
+
+func (l faultList) Error() string { return fmt.Sprintf("%d faults", len(l)) }
 
 // check says what is wrong with how diff was called.
 func (o *diffOptions) check(files []string) error {
 	stdin := 0
-	for _, file := range append([]string{o.secondary}, files...) {
+	for _, file := range append([]string{o.secondary, o.caseFile, o.rules}, files...) {
 		if file == "-" {
 			stdin++
 		}
 	}
 	switch {
-	case o.caseFile != "":
-		return errors.New("-case is not yet supported in this version")
-	case len(files) != 2:
+	case o.caseFile != "" && len(files) > 0:
+		return fmt.Errorf("-case has both sides in it: %q is one too many; flags stand before the files", files[0])
+	case o.caseFile != "" && (o.http || o.contentType != "" || o.secondary != ""):
+		return errors.New("-case has whole answers in it: it takes no -http, -content-type or -secondary")
+	case o.caseFile == "" && len(files) != 2:
 		return fmt.Errorf("two files are compared, LEFT and RIGHT, and %d are named; flags stand before them", len(files))
 	case stdin > 1:
 		return errors.New("standard input (-) can be one side only")
 	case o.http && o.contentType != "":
 		return errors.New("-content-type and -http exclude each other: with -http the responses tell it")
+	case o.json && o.patch:
+		return errors.New("-json and -patch exclude each other: both are for programs")
+	case o.patch && o.secondary != "":
+		return errors.New("-patch leads from the left to the right: it takes no -secondary")
 	}
 	return nil
 }
 
-// compare reads the answers, compares and prints.
-func (o *diffOptions) compare(n *normalize.Normalizer, left, right string, std stdio) (code int, err error) {
-	primary, err := o.document(n, multicast.Primary, left, std)
+// run reads what is to be compared, compares it and prints.
+func (o *diffOptions) run(files []string, std stdio) (code int, err error) {
+	if err := o.check(files); err != nil {
+		return exitTrouble, err
+	}
+	var c *diffCase
+	if o.caseFile != "" {
+		c, err = o.readCase(std)
+	} else {
+		c, err = o.readFiles(files[0], files[1], std)
+	}
 	if err != nil {
 		return exitTrouble, err
 	}
-	candidate, err := o.document(n, multicast.Candidate, right, std)
-	if err != nil {
-		return exitTrouble, err
-	}
-	limits := diff.DefaultLimits()
-	limits.Differences = 100_000
-	var r diffReport
-	r.Differences, r.Cut = diff.Compare(primary, candidate, limits)
-	r.Equal = len(r.Differences) == 0
-	if o.secondary != "" {
-		secondary, err := o.document(n, multicast.Secondary, o.secondary, std)
-		if err != nil {
+	if o.saveCase != "" {
+		if err := c.save(o.saveCase); err != nil {
 			return exitTrouble, err
 		}
-		noise, _ := diff.Compare(primary, secondary, limits)
-		r.Noise = &noise
 	}
-	if o.json {
+	n, err := normalize.New(c.config)
+	if err != nil {
+		return exitTrouble, fmt.Errorf("rules: %w", err)
+	}
+	r := c.compare(n)
+	switch {
+	case o.patch:
+		err = r.writePatch(n, c, std)
+	case o.json:
 		err = r.writeJSON(std)
-	} else {
-		ignored := primary.Body.Ignored + candidate.Body.Ignored
-		err = r.writeText(std, left, right, ignored)
+	default:
+		err = r.writeText(std, c)
 	}
 	if err != nil {
-		return exitTrouble, fmt.Errorf("write the answer: %w", err)
+		return exitTrouble, err
 	}
 	if r.Equal {
 		return exitOK, nil
@@ -126,94 +135,29 @@ func (o *diffOptions) compare(n *normalize.Normalizer, left, right string, std s
 	return exitDifferent, nil
 }
 
-// diffReport is diff's answer; its JSON is public.
-type diffReport struct {
-	Equal       bool               `json:"equal"`
-	Differences []diff.Difference  `json:"differences"`
-	Noise       *[]diff.Difference `json:"noise,omitempty"`
-	Cut         bool               `json:"cut,omitempty"` // there are more
+// diffLimits are those of the service, but for what is listed.
+func diffLimits() diff.Limits {
+	limits := diff.DefaultLimits()
+	limits.Differences = 100_000
+	return limits
 }
 
-func (r *diffReport) writeJSON(std stdio) error {
-	if r.Differences == nil {
-		r.Differences = []diff.Difference{}
-	}
-	if r.Noise != nil && *r.Noise == nil {
-		r.Noise = &[]diff.Difference{}
-	}
-	enc := json.NewEncoder(std.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(r)
-}
-
-func (r *diffReport) writeText(std stdio, left, right string, ignored int) error {
-	var noise map[string]diff.Level
-	if r.Noise != nil {
-		noise = map[string]diff.Level{}
-		for _, d := range *r.Noise {
-			noise[d.Field] = max(noise[d.Field], d.Kind.Level())
+// compare holds the answers against each other.
+func (c *diffCase) compare(n *normalize.Normalizer) *diffReport {
+	document := func(role multicast.Role) *normalize.Document {
+		d := n.Document(c.route, role, c.answers[role], nil)
+		if c.bodiesOnly {
+			d.Headers, d.Cookies = nil, nil
 		}
+		return d
 	}
-	if !r.Equal {
-		if _, err := fmt.Fprintf(std.out, "--- %s\n+++ %s\n\n", left, right); err != nil {
-			return err
-		}
+	primary, candidate := document(multicast.Primary), document(multicast.Candidate)
+	r := &diffReport{ignored: primary.Body.Ignored + candidate.Body.Ignored, left: primary, right: candidate}
+	r.Differences, r.Cut = diff.Compare(primary, candidate, diffLimits())
+	r.Equal = len(r.Differences) == 0
+	if c.answers[multicast.Secondary] != nil {
+		noise, _ := diff.Compare(primary, document(multicast.Secondary), diffLimits())
+		r.Noise = &noise
 	}
-	e := diff.Explanation{Noise: noise, Color: colored(std)}
-	if err := e.Write(std.out, r.Differences); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(std.out, r.summary(noise, ignored))
-	return err
-}
-
-// summary is the last line.
-func (r *diffReport) summary(noise map[string]diff.Level, ignored int) string {
-	fields, noisy := map[string]diff.Level{}, 0
-	for _, d := range r.Differences {
-		fields[d.Field] = max(fields[d.Field], d.Kind.Level())
-	}
-	for field, level := range fields {
-		if noise[field] >= level {
-			noisy++
-		}
-	}
-	text := "equal"
-	if !r.Equal {
-		text = fmt.Sprintf("different: %s at %s", plural(len(fields), "field"), plural(len(r.Differences), "place"))
-		if r.Cut {
-			text += ", and more that are not listed"
-		}
-		if noise != nil {
-			text += fmt.Sprintf("; %d of them noise", noisy)
-		}
-	}
-	if ignored > 0 {
-		text += fmt.Sprintf("; %s ignored by rules", plural(ignored, "value"))
-	}
-	return text
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
-
-// colored says whether the answer goes to a terminal that may show colours (https://no-color.org).
-func colored(std stdio) bool {
-	file, ok := std.out.(*os.File)
-	return ok && isatty.IsTerminal(file.Fd()) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-// contentTypeOf tells what a file holds by its name.
-func contentTypeOf(file string) string {
-	switch {
-	case strings.HasSuffix(file, ".json"):
-		return "application/json"
-	case strings.HasSuffix(file, ".ndjson"), strings.HasSuffix(file, ".jsonl"):
-		return "application/x-ndjson"
-	}
-	return ""
+	return r
 }

@@ -10,19 +10,44 @@ import (
 	"net/http/httputil"
 	"net/textproto"
 	"os"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
 )
 
-// document reads one side. Without -http a file is a body and nothing else: its label only says how to read it.
-func (o *diffOptions) document(n *normalize.Normalizer, role multicast.Role, file string, std stdio) (*normalize.Document, error) {
+// diffCase is what one call of diff compares.
+type diffCase struct {
+	left, right string // what the sides are called
+	route       string
+	config      normalize.Config
+	answers     [3]*multicast.Response // by role; the left is the primary's, and there may be no secondary's
+	bodiesOnly  bool
+}
+
+// readFiles reads two answers, or three, from files.
+func (o *diffOptions) readFiles(left, right string, std stdio) (*diffCase, error) {
+	c := &diffCase{left: left, right: right, route: o.route, bodiesOnly: !o.http}
+	var err error
+	if c.config, err = readRules(o.rules, std); err != nil {
+		return nil, err
+	}
+	files := [3]string{multicast.Primary: left, multicast.Candidate: right, multicast.Secondary: o.secondary}
+	for role, file := range files {
+		if file == "" && multicast.Role(role) == multicast.Secondary {
+			continue
+		}
+		if c.answers[role], err = o.readAnswer(file, std); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// readAnswer reads one side. Without -http a file is a body and nothing else: its label only says how to read it.
+func (o *diffOptions) readAnswer(file string, std stdio) (*multicast.Response, error) {
 	data, err := readInput(file, std)
 	if err != nil {
 		return nil, err
@@ -35,7 +60,7 @@ func (o *diffOptions) document(n *normalize.Normalizer, role multicast.Role, fil
 		if warning != "" {
 			fmt.Fprintf(std.err, "shadowdiff diff: %s: %s\n", file, warning)
 		}
-		return n.Document(o.route, role, r, nil), nil
+		return r, nil
 	}
 	r := &multicast.Response{Outcome: multicast.OutcomeOK, Status: http.StatusOK, Header: http.Header{}, Body: data, Size: int64(len(data))}
 	contentType := o.contentType
@@ -45,9 +70,7 @@ func (o *diffOptions) document(n *normalize.Normalizer, role multicast.Role, fil
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	d := n.Document(o.route, role, r, nil)
-	d.Headers = nil
-	return d, nil
+	return r, nil
 }
 
 func readInput(file string, std stdio) ([]byte, error) {
@@ -123,47 +146,13 @@ func unchunk(r *multicast.Response) error {
 	return nil
 }
 
-// rulesNode takes the document of a rules file as it stands.
-type rulesNode struct{ node *yaml.Node }
-
-func (r *rulesNode) UnmarshalYAML(n *yaml.Node) error {
-	r.node = n
-	return nil
-}
-
-// readRules compiles the rules of a file: a list, or a mapping with the one key rules. Without a file there are none.
-func readRules(file string) (*normalize.Normalizer, []fault) {
-	var cfg struct {
-		Rules []normalize.RuleConfig `yaml:"rules"`
+// contentTypeOf tells what a file holds by its name.
+func contentTypeOf(file string) string {
+	switch {
+	case strings.HasSuffix(file, ".json"):
+		return "application/json"
+	case strings.HasSuffix(file, ".ndjson"), strings.HasSuffix(file, ".jsonl"):
+		return "application/x-ndjson"
 	}
-	d := newDecoder(source{file: file, env: os.LookupEnv})
-	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, []fault{{message: err.Error()}}
-		}
-		var root rulesNode
-		d.document(text, reflect.ValueOf(&root).Elem())
-		switch {
-		case len(d.faults) > 0:
-			return nil, d.faults
-		case root.node == nil:
-		case root.node.Kind == yaml.SequenceNode:
-			d.value(root.node, reflect.ValueOf(&cfg.Rules).Elem(), "rules")
-		default:
-			d.value(root.node, reflect.ValueOf(&cfg).Elem(), "")
-		}
-	}
-	rules := normalize.Config{Rules: cfg.Rules}
-	for _, err := range rules.Validate() {
-		d.follow(err)
-	}
-	if len(d.faults) > 0 {
-		return nil, d.sorted()
-	}
-	n, err := normalize.New(rules)
-	if err != nil {
-		return nil, []fault{{source: "-rules", message: err.Error()}}
-	}
-	return n, nil
+	return ""
 }
