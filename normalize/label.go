@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 )
@@ -37,6 +38,16 @@ func (l *label) isText() bool {
 		return true
 	}
 	return l.json || l.records || l.sequence || l.xml || strings.HasPrefix(l.media, "text/")
+}
+
+// promisesTree tells whether a body is one that becomes a tree without being JSON, if it is what it is called.
+func (l *label) promisesTree(data []byte) bool {
+	return l.html || l.xml || hasXMLDeclaration(data) || l.media == mediaForm || l.media == mediaEvents ||
+		strings.HasPrefix(l.media, "multipart/")
+}
+
+func hasXMLDeclaration(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimPrefix(data, []byte(bom)), []byte("<?xml "))
 }
 
 // isXMLType tells whether a media type promises XML (RFC 7303).

@@ -1,7 +1,6 @@
 package normalize
 
 import (
-	"bytes"
 	"strings"
 	"unsafe"
 )
@@ -11,6 +10,7 @@ type reader struct {
 	n      *Normalizer
 	budget budget
 	arena  *arena // of all trees of the body; nil until there is one
+	like   *Body  // whose JSON that of this body is probably much like, or nil
 	note   string // what a person should know of what was read
 }
 
@@ -47,7 +47,7 @@ func (r *reader) tree(chars []byte, l *label) (root Value, kind BodyKind, why st
 	case l.html:
 		kind = HTML
 		root, why, ok = r.html(chars)
-	case l.xml || bytes.HasPrefix(bytes.TrimPrefix(chars, []byte(bom)), []byte("<?xml ")):
+	case l.xml || hasXMLDeclaration(chars):
 		kind = XML
 		root, why, ok = r.xml(chars, l)
 	case l.media == mediaForm:
@@ -76,6 +76,9 @@ func (r *reader) json(data []byte, records bool) (root Value, why string, ok boo
 		p.arena = r.arena
 	}
 	p.budget = r.budget
+	if r.like != nil {
+		p.follow(r.like.Root, r.like.Bytes)
+	}
 	ok = p.parse(data, records)
 	root, why, r.arena, r.budget = p.root, p.failure, p.arena, p.budget
 	if p.arena == spare {

@@ -85,7 +85,7 @@ func (r *Redactor) Covers(field string) bool {
 
 func (r *Redactor) covers(field *Pattern) bool {
 	m := matcher{patterns: r.places[field.root], fold: true}
-	if m.follow(field.segments) {
+	if m.follow(field.segments) || field.root == "body" && m.follow(withoutArrays(field.segments)) {
 		return true
 	}
 	// A cookie shows its value only as a whole or under "value": that of the header Set-Cookie.
@@ -93,10 +93,26 @@ func (r *Redactor) covers(field *Pattern) bool {
 	return field.root == "cookie" && whole && r.names("header", "set-cookie")
 }
 
-// names tells whether a name below a root is redacted.
-func (r *Redactor) names(root, name string) bool {
+// withoutArrays is a field as people may write it who do not know how markup becomes a tree: elements are in arrays there,
+// and names have marks.
+func withoutArrays(segments []segment) []segment {
+	var out []segment
+	for _, s := range segments {
+		switch {
+		case s.kind == stepAny || s.kind == stepIndex || s.kind == stepWhere || s.kind == stepKey && s.key == textKey:
+			continue
+		case s.kind == stepKey:
+			s.key = strings.TrimPrefix(s.key, "@")
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// names tells whether a name below a root is redacted, or with several what lies below each other.
+func (r *Redactor) names(root string, path ...string) bool {
 	for _, p := range r.places[root] {
-		if coversKeys(p.segments, []string{name}, true) {
+		if coversKeys(p.segments, path, true) {
 			return true
 		}
 	}

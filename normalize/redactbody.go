@@ -2,7 +2,6 @@ package normalize
 
 import (
 	"bytes"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,20 +27,33 @@ func (r *Redactor) body(header http.Header, body []byte) ([]byte, int) {
 	if len(patterns) == 0 {
 		return data, 0
 	}
-	media, params, _ := mime.ParseMediaType(header.Get("Content-Type"))
-	switch {
-	case isWide(data, params["charset"]):
+	l := labelOf(header)
+	if isWide(data, l.charset) {
 		return []byte(redactedUnread), 1
-	case media == "application/x-www-form-urlencoded":
-		text, n := redactForm(string(data), r.namesFormKey, patterns...)
-		return []byte(text), n
-	case strings.HasPrefix(media, "multipart/") && params["boundary"] != "":
-		return r.multipart(data, params["boundary"])
 	}
+	text, _, _ := toUTF8(data, l, nil) // names are looked for in UTF-8
+	if out, n := r.text(text, &l); n > 0 {
+		return out, n
+	}
+	return data, 0
+}
+
+// text replaces what is named in a decoded body.
+func (r *Redactor) text(data []byte, l *label) ([]byte, int) {
+	patterns := r.places["body"]
 	m := matcher{patterns: patterns, fold: true}
 	m.begin()
-	if out, n, ok := redactJSON(&m, data, isRecordsType(media)); ok {
+	if out, n, ok := redactJSON(&m, data, l.records); ok {
 		return out, n
+	}
+	switch {
+	case l.media == mediaForm:
+		text, n := redactForm(string(data), r.namesFormKey, patterns...)
+		return []byte(text), n
+	case l.boundary != "":
+		return r.multipart(data, l.boundary)
+	case l.media == mediaEvents:
+		return r.events(data)
 	}
 	return redactText(patterns, data)
 }
@@ -240,37 +252,131 @@ func formPath(key string) []string {
 	return strings.FieldsFunc(key, func(c rune) bool { return c == '[' || c == ']' })
 }
 
-// multipart replaces the values of a form's named parts, and what is named within its other parts' text.
+// multipart replaces the values of a form's named parts, and what is named within its other parts, their headers too.
 func (r *Redactor) multipart(data []byte, boundary string) ([]byte, int) {
 	delimiter := []byte("--" + boundary)
 	parts := bytes.Split(data, delimiter)
 	count := 0
 	for i, part := range parts {
 		head, value, ok := bytes.Cut(part, []byte("\r\n\r\n"))
+		end := "\r\n"
 		if !ok {
-			continue
+			if head, value, ok = bytes.Cut(part, []byte("\n\n")); !ok {
+				continue
+			}
+			end = "\n"
 		}
-		if r.namesFormKey(partName(head)) {
-			parts[i] = slices.Concat(head, []byte("\r\n\r\n"+Redacted+"\r\n"))
+		head, n := redactText(r.places["body"], head)
+		count += n
+		switch name := partName(head); {
+		case name != "" && (r.namesFormKey(name) || r.names("body", name, "body")):
+			value = []byte(Redacted + end)
 			count++
-			continue
-		}
-		text, n := redactText(r.places["body"], value)
-		if n > 0 {
-			parts[i] = slices.Concat(head, []byte("\r\n\r\n"), text)
+		case isEncodedPart(head):
+			value = []byte(redactedUnread + end)
+			count++
+		default:
+			value, n = redactText(r.places["body"], value)
 			count += n
 		}
+		parts[i] = slices.Concat(head, []byte(end+end), value)
 	}
 	return bytes.Join(parts, delimiter), count
 }
 
+// isEncodedPart tells whether a part's body is sent in an encoding in which no name can be looked for.
+func isEncodedPart(head []byte) bool {
+	for line := range strings.SplitSeq(string(head), "\n") {
+		name, value, _ := strings.Cut(line, ":")
+		if strings.EqualFold(strings.TrimSpace(name), "content-transfer-encoding") {
+			value = strings.ToLower(strings.TrimSpace(value))
+			return value == "base64" || value == "quoted-printable"
+		}
+	}
+	return false
+}
+
+// events replaces the fields of server-sent events that are named, and what is named within their data.
+func (r *Redactor) events(data []byte) ([]byte, int) {
+	var out []byte
+	count := 0
+	var lines [][]byte // of the event under way
+	for more := true; more; {
+		var line, end []byte
+		if line, end, more = cutEventLine(data); more || len(line) > 0 {
+			lines = append(lines, line)
+		}
+		data = data[len(line)+len(end):]
+		if len(line) > 0 && more {
+			continue
+		}
+		text, n := r.event(lines)
+		out, count, lines = append(out, text...), count+n, lines[:0]
+	}
+	return out, count
+}
+
+// cutEventLine is the first line and what ends it; false when nothing does.
+func cutEventLine(data []byte) (line, end []byte, ok bool) {
+	line, rest := cutLine(data)
+	end = data[len(line) : len(data)-len(rest)]
+	return line, end, len(end) > 0
+}
+
+// event writes an event's lines anew, its data in one piece where something in it is named.
+func (r *Redactor) event(lines [][]byte) (out []byte, count int) {
+	var data [][]byte
+	for _, line := range lines {
+		if name, value, _ := bytes.Cut(line, []byte(":")); string(name) == "data" {
+			data = append(data, bytes.TrimPrefix(value, []byte(" ")))
+		}
+	}
+	text, n := redactText(r.places["body"], bytes.Join(data, []byte("\n")))
+	if n > 0 {
+		data = bytes.Split(text, []byte("\n"))
+	}
+	if r.namesKey("data") && len(data) > 0 {
+		data, n = [][]byte{[]byte(Redacted)}, 1
+	}
+	count = n
+	for _, line := range lines {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch {
+		case string(name) == "data" && n > 0:
+			for _, part := range data {
+				out = append(append(append(out, "data: "...), part...), '\n')
+			}
+			data = nil
+			continue
+		case len(value) > 0 && r.namesKey(textOf(string(name))):
+			line = []byte(string(name) + ": " + Redacted)
+			count++
+		case len(name) == 0: // a comment
+			var n int
+			line, n = redactText(r.places["body"], line)
+			count += n
+		}
+		out = append(append(out, line...), '\n')
+	}
+	return out, count
+}
+
+// namesKey tells whether the last step of some place takes a key.
+func (r *Redactor) namesKey(key string) bool {
+	for _, p := range r.places["body"] {
+		if s := lastName(p); s != nil && s.takesKey(key, true) {
+			return true
+		}
+	}
+	return false
+}
+
 // partName is the name that a part's Content-Disposition gives it.
 func partName(head []byte) string {
-	for line := range strings.SplitSeq(string(head), "\r\n") {
+	for line := range strings.SplitSeq(string(head), "\n") {
 		name, value, _ := strings.Cut(line, ":")
-		if strings.EqualFold(trimSpace(name), "content-disposition") {
-			_, params, _ := mime.ParseMediaType(trimSpace(value))
-			return textOf(params["name"])
+		if strings.EqualFold(strings.TrimSpace(name), "content-disposition") {
+			return textOf(param(afterSemicolon(strings.TrimSpace(value)), "name"))
 		}
 	}
 	return ""

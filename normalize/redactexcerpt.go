@@ -3,7 +3,9 @@ package normalize
 import (
 	"bytes"
 	"encoding/json"
+	"html"
 	"net/http"
+	"slices"
 	"strings"
 
 	"shadowdiff/multicast"
@@ -23,6 +25,9 @@ func (r *Redactor) Excerpt(field, excerpt string, redacted *multicast.Response) 
 	case pattern.root == "body":
 		out := r.bodyExcerpt(pattern, excerpt)
 		if len(r.places["body"]) > 0 && redacted != nil && isLine(pattern, out) && !shows(redacted, pattern, out) {
+			return `"` + Redacted + `"`
+		}
+		if len(r.places["body"]) > 0 && redacted != nil && len(pattern.segments) > 0 && !showsAll(redacted, out) {
 			return `"` + Redacted + `"`
 		}
 		return out
@@ -69,6 +74,64 @@ func shows(redacted *multicast.Response, field *Pattern, excerpt string) bool {
 		return headersShow(redacted.Trailer, text)
 	}
 	return true // a cookie's attribute
+}
+
+// showsAll tells whether all texts in an excerpt of a tree that was made of something else than JSON are still there after
+// redaction: names are looked for there as they were sent, and the tree may have them in other places.
+func showsAll(redacted *multicast.Response, excerpt string) bool {
+	l := labelOf(redacted.Header)
+	body, _, _ := toUTF8(redacted.Body, l, nil)
+	if !l.promisesTree(body) || looksJSON(body) {
+		return true
+	}
+	var value any
+	if json.Unmarshal([]byte(excerpt), &value) != nil {
+		return false
+	}
+	views := [4]string{strings.ToValidUTF8(string(body), "\uFFFD")}
+	return allShown(value, func(text string) bool {
+		for i := range views {
+			if i > 0 && views[i] == "" {
+				views[i] = textView(i, views[0])
+			}
+			if strings.Contains(views[i], text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// textView is a body's text with its references undone, then with its white space in single spaces, or as a form's.
+func textView(i int, body string) string {
+	switch i {
+	case 1:
+		return html.UnescapeString(body)
+	case 2:
+		return strings.Join(strings.Fields(html.UnescapeString(body)), " ")
+	}
+	return strings.ToValidUTF8(formText(body), "\uFFFD")
+}
+
+// allShown tells whether all texts of a JSON value are, piece by piece.
+func allShown(value any, shown func(string) bool) bool {
+	switch v := value.(type) {
+	case string:
+		for _, piece := range strings.FieldsFunc(v, func(c rune) bool { return c == '\n' || c == '…' || string(c) == childMark }) {
+			if piece = strings.Join(strings.Fields(piece), " "); !shown(piece) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !allShown(item, shown) })
+	case map[string]any:
+		for _, item := range v {
+			if !allShown(item, shown) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func headersShow(header http.Header, text string) bool {

@@ -13,20 +13,39 @@ import (
 func redactText(patterns []*Pattern, data []byte) ([]byte, int) {
 	names := make([]*segment, 0, len(patterns))
 	for _, p := range patterns {
-		last := len(p.segments) - 1
-		for last >= 0 && !p.segments[last].names() && (p.segments[last].kind == stepAny || p.segments[last].kind == stepIndex) {
-			last-- // elements of a named array: all of it
-		}
-		if last < 0 || !p.segments[last].names() {
+		name := lastName(p)
+		if name == nil {
 			return []byte(Redacted), 1
 		}
-		names = append(names, &p.segments[last])
+		names = append(names, name)
 	}
 	t := textRedactor{names: names, data: plainQuotes(data)}
 	if out, n := t.run(); n > 0 {
 		return out, n
 	}
 	return data, 0
+}
+
+// lastName is the last step of a pattern that takes keys by their name, as a text has it: elements of a named array, and
+// the text of a named element of markup, are all of it, and an attribute stands without the @. It is nil where that step
+// names nothing.
+func lastName(p *Pattern) *segment {
+	last := len(p.segments) - 1
+	for last >= 0 {
+		s := &p.segments[last]
+		if s.kind != stepAny && s.kind != stepIndex && (s.kind != stepKey || s.key != textKey) {
+			break
+		}
+		last--
+	}
+	if last < 0 || !p.segments[last].names() {
+		return nil
+	}
+	s := p.segments[last]
+	if s.kind == stepKey {
+		s.key = strings.TrimPrefix(s.key, "@")
+	}
+	return &s
 }
 
 // hexQuote is how some encoders write a quote within JSON within a string.
