@@ -26,7 +26,7 @@ func (n *Normalizer) applyRules(body *Body, p *plan, reserve func(int64) bool) b
 		}
 	}
 	if gone != stays {
-		*body = Body{Changed: true}
+		*body = Body{Changed: true, arena: body.arena}
 		return true
 	}
 	body.Changed, body.Ignored = body.Changed || changed, a.ignored
@@ -45,13 +45,13 @@ func (p *plan) applyWhole(body *Body) bool {
 		if r.verb == verbPresent && body.Root != nil && body.Root.Type == Null {
 			continue
 		}
-		taken := Body{Changed: true, Ignored: 1}
+		taken := Body{Changed: true, Ignored: 1, arena: body.arena}
 		if body.Root != nil {
 			taken.Ignored = body.Root.Size
 		}
 		if r.verb == verbPresent {
 			marker := stringValue(presentText)
-			taken = Body{Kind: JSON, Bytes: body.Bytes, Size: body.Size, Root: &marker, Changed: true}
+			taken = Body{Kind: JSON, Bytes: body.Bytes, Size: body.Size, Root: &marker, Changed: true, arena: body.arena}
 		}
 		*body = taken
 		r.counts.add(tally{1, 1})

@@ -19,6 +19,13 @@ const (
 
 func contentsWords() []string { return []string{"json", "base64", "jwt", "query", "url"} }
 
+// partsAreLike tells whether a part of such contents may be read as the same contents again, and again without end: the
+// path of a URL is a URL. A rule does not parse what it has made of these.
+func (c contents) partsAreLike() bool { return c == contentsURL || c == contentsQuery }
+
+// maxParts is how many levels deep the parts of a URL, a query or a token may lie, beside what JSON adds to a token.
+const maxParts = 4
+
 // read reads a text. It answers false when the text contains no such thing.
 func (c contents) read(u *unfolder, text string) (Value, bool) {
 	switch c {

@@ -1,5 +1,7 @@
 package normalize
 
+import "slices"
+
 // unfolder runs parse rules: it puts what strings contain in their place, before any other rule is held against a value.
 type unfolder struct {
 	matcher
@@ -7,7 +9,8 @@ type unfolder struct {
 	tallies []tally
 	parser  *parser
 	arena   *arena
-	depth   int // levels around what is looked at
+	makers  []int // the rules that have made what is looked at out of strings around it
+	depth   int   // levels around what is looked at
 	changed bool
 	refused bool // there was no memory
 }
@@ -37,6 +40,7 @@ func (n *Normalizer) unfold(body *Body, p *plan, reserve func(int64) bool) bool 
 
 // visit parses a value and all below it, what has come out of it too. It tells whether anything has changed.
 func (u *unfolder) visit(v *Value, from int) (changed bool) {
+	makers := len(u.makers)
 	for i := from; i < len(u.states) && v.Type == String; i++ {
 		if s := u.states[i]; u.done(s) {
 			changed = u.parse(v, s.pattern) || changed
@@ -61,6 +65,7 @@ func (u *unfolder) visit(v *Value, from int) (changed bool) {
 		}
 	}
 	u.depth--
+	u.makers = u.makers[:makers]
 	if changed {
 		v.rehash()
 		u.changed = true
@@ -79,14 +84,19 @@ func (u *unfolder) child(v *Value, from int, takes func(*segment) bool) (changed
 
 // parse puts what a string contains in its place.
 func (u *unfolder) parse(v *Value, number int) bool {
+	r := u.rules[number]
+	if r.contents.partsAreLike() && slices.Contains(u.makers, number) || u.depth+maxParts > MaxDepth {
+		return false
+	}
 	u.tallies[number].values++
-	out, ok := u.rules[number].contents.read(u, v.Text)
+	out, ok := r.contents.read(u, v.Text)
 	if !ok {
 		return false
 	}
 	u.tallies[number].changed++
+	u.makers = append(u.makers, number)
 	out.Index, out.Raw, out.Special = v.Index, v.Raw, v.Special
-	out.with(u.rules[number].special)
+	out.with(r.special)
 	out.rehash()
 	*v = out
 	return true
