@@ -71,7 +71,7 @@ func (a *answers) document(role multicast.Role, body bool) *normalize.Document {
 	if !body || a.exchange.Request.Method == http.MethodHead || !bodyAllowed(r.Status) {
 		r.Body, r.Size, r.Over = nil, 0, false
 	}
-	return a.comparer.normalizer.Document(a.route, role, &r, a.exchange.Reserve)
+	return a.comparer.normalizer.DocumentLike(a.documents[multicast.Primary], a.route, role, &r, a.exchange.Reserve)
 }
 
 func bodyAllowed(status int) bool {

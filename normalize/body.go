@@ -15,15 +15,22 @@ import (
 // scalar like 123 under another label, or none, is text, since there most words would not be JSON and a body that now
 // and then is a number would change its kind by chance. A body whose content coding cannot be undone is binary whatever
 // it holds, for a client cannot read it either.
-func (n *Normalizer) body(resp *multicast.Response, p *plan, reserve func(int64) bool) Body {
-	body := n.readBody(resp, reserve)
+//
+// Like is a body that this one is probably much like, or nil. It helps only where no rule is held against either.
+func (n *Normalizer) body(resp *multicast.Response, p *plan, like *Body, reserve func(int64) bool) Body {
+	asSent := len(p.body)+len(p.parse) == 0
+	if like != nil && !(asSent && like.asSent && like.Kind == JSON) {
+		like = nil
+	}
+	body := n.readBody(resp, like, reserve)
+	body.asSent = asSent
 	if !n.applyRules(&body, p, reserve) {
 		return refusedBody(resp)
 	}
 	return body
 }
 
-func (n *Normalizer) readBody(resp *multicast.Response, reserve func(int64) bool) Body {
+func (n *Normalizer) readBody(resp *multicast.Response, like *Body, reserve func(int64) bool) Body {
 	switch {
 	case resp.Over:
 		return Body{Kind: Digest, Size: resp.Size, Hash: resp.Hash}
@@ -41,7 +48,7 @@ func (n *Normalizer) readBody(resp *multicast.Response, reserve func(int64) bool
 	}
 	body := Body{Bytes: data, Size: int64(len(data))}
 	l := labelOf(resp.Header)
-	n.classify(&body, &l, reserve)
+	n.classify(&body, &l, like, reserve)
 	if body.Refused {
 		return refusedBody(resp)
 	}
@@ -54,13 +61,13 @@ func refusedBody(resp *multicast.Response) Body {
 }
 
 // classify finds what a decoded body is compared as, and reads it if it is a tree.
-func (n *Normalizer) classify(body *Body, l *label, reserve func(int64) bool) {
+func (n *Normalizer) classify(body *Body, l *label, like *Body, reserve func(int64) bool) {
 	chars, note, err := toUTF8(body.Bytes, *l, reserve)
 	if err == errNoMemory {
 		body.Refused = true
 		return
 	}
-	r := reader{n: n, budget: budget{reserve: reserve}}
+	r := reader{n: n, budget: budget{reserve: reserve}, like: like}
 	root, kind, why, ok := r.read(body.Bytes, chars, l)
 	if len(chars) != len(body.Bytes) || &chars[0] != &body.Bytes[0] {
 		body.Sent, body.Bytes, body.Size = body.Bytes, chars, int64(len(chars))

@@ -74,5 +74,6 @@ type Body struct {
 	Ignored int               // values that drop rules took away
 	Note    string            // what a person should know, e.g. "not decoded: gzip: unexpected EOF"
 	arena   **arena           // memory of Root; shared by copies of the Body, nil once it was given back
+	asSent  bool              // no rule was held against Root
 	Refused bool              // the memory budget was spent before the body was read: the exchange cannot be judged
 }

@@ -1,5 +1,7 @@
 package normalize
 
+import "unsafe"
+
 // Equal tells exactly whether two values are equal: numbers by value, objects without regard to order, arrays under a
 // sort rule as multisets, those under a pair rule by key, what a tolerance holds for by closeness, hidden copies of members
 // included. Both must come from documents made under the same rules.
@@ -79,6 +81,9 @@ func Close(a, b *Value) bool {
 
 // partsEqual compares what two containers of one length hold.
 func (e *Equality) partsEqual(a, b *Value) bool {
+	if a.Special == b.Special && sameMemory(a.Items, b.Items) && sameMemory(a.Members, b.Members) {
+		return true
+	}
 	if (a.Special != nil || b.Special != nil) && (a.parsed() != b.parsed() || !sameSequence(a, b)) {
 		return false
 	}
@@ -102,6 +107,9 @@ func (e *Equality) partsEqual(a, b *Value) bool {
 	}
 	return sameBag(a.Items, b.Items)
 }
+
+// sameMemory tells whether two lists of one length are one, as in documents that share what they have in common.
+func sameMemory[T any](a, b []T) bool { return len(a) == 0 || unsafe.SliceData(a) == unsafe.SliceData(b) }
 
 func (e *Equality) itemsEqual(a, b []Value) bool {
 	if len(a) != len(b) {

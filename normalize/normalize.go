@@ -47,6 +47,17 @@ func New(cfg Config) (*Normalizer, error) {
 // asked before memory is taken, beside that of resp.Body; nil means there is no budget. When it refuses, Body.Refused
 // says so.
 func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast.Response, reserve func(int64) bool) *Document {
+	return n.DocumentLike(nil, route, role, resp, reserve)
+}
+
+// DocumentLike is Document for a response that is probably much like another one, of which this Normalizer has made a
+// document before: what their bodies have in common is not read again. Nothing else depends on the other one, which may be
+// nil, but the document ends with it: they are to be released together.
+func (n *Normalizer) DocumentLike(other *Document, route string, role multicast.Role, resp *multicast.Response, reserve func(int64) bool) *Document {
+	var like *Body
+	if other != nil {
+		like = &other.Body
+	}
 	p := n.plan(route, role).forDocument()
 	defer p.settle()
 	d := &Document{
@@ -54,7 +65,7 @@ func (n *Normalizer) Document(route string, role multicast.Role, resp *multicast
 		Headers:  n.headers("header", resp.Header, p),
 		Cookies:  n.cookies(resp.Header, p),
 		Trailers: n.headers("trailer", resp.Trailer, p),
-		Body:     n.body(resp, p, reserve),
+		Body:     n.body(resp, p, like, reserve),
 	}
 	if p.status != nil {
 		d.Status = 0
@@ -78,9 +89,6 @@ func (n *Normalizer) Fingerprint() string {
 	lines := append(slices.Compact(free), slices.Compact(ordered)...)
 	return strings.Join(append(lines, "headers "+n.header.String()), "\n")
 }
-
-// maxScratch is how many bytes of stacks a parser keeps for the next body.
-const maxScratch = 1 << 20
 
 // parser hands out a parser with an empty budget.
 func (n *Normalizer) parser(reserve func(int64) bool) *parser {

@@ -27,6 +27,7 @@ type parser struct {
 	order      []int32 // scratch of sorting
 	unescaped  []byte  // scratch of strings with escapes
 	shapes     shapes
+	model      model
 
 	budget  budget
 	failure string // why parsing stopped
@@ -51,6 +52,9 @@ func (p *parser) parse(data []byte, records bool) bool {
 	p.data, p.text = data, unsafe.String(unsafe.SliceData(data), len(data))
 	if p.arena == nil {
 		p.arena = new(arena)
+	}
+	if p.model.on {
+		p.model.guide, p.model.effort = p.model.root, searchPerByte*len(data)
 	}
 	start := 0
 	if hasBOM(data) {
@@ -186,6 +190,11 @@ func (p *parser) value(i int) (int, bool) {
 	if i == len(s) {
 		return i, p.fail(i, "a value is missing")
 	}
+	if p.model.on {
+		if end, ok := p.take(i); ok {
+			return end, true
+		}
+	}
 	switch c := s[i]; {
 	case c == '"':
 		text, end, ok := p.str(i + 1)
@@ -269,6 +278,9 @@ func (p *parser) open(i int, object bool) bool {
 		}
 	}
 	p.frames = append(p.frames, top)
+	if p.model.on {
+		p.model.enter(object)
+	}
 	return true
 }
 
@@ -287,6 +299,9 @@ func (p *parser) close(end int) bool {
 	}
 	top.out = nil
 	p.frames = p.frames[:n]
+	if p.model.on {
+		p.model.leave()
+	}
 	if !ok {
 		return p.fail(top.start, noMemory)
 	}
@@ -308,7 +323,9 @@ func (p *parser) fail(i int, why string) bool {
 
 // reset forgets the body; stacks of a usual size stay for the next.
 func (p *parser) reset() {
+	p.model.reset()
 	*p = parser{
+		model:     p.model,
 		frames:    keep(p.frames, len(p.frames)),
 		items:     keep(p.items, max(p.itemsTop, len(p.items))),
 		members:   keep(p.members, max(p.membersTop, len(p.members))),

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // treeOf is the Value of a JSON text, read by a parser that has read others before.
@@ -20,6 +18,39 @@ func treeOf(t *testing.T, n *Normalizer, text string) *Value {
 	p.arena = nil
 	n.release(p)
 	return &root
+}
+
+// unlike says in what two values are not the same to the last detail; "" when they are.
+func unlike(a, b *Value) string {
+	switch {
+	case a == nil || b == nil:
+		if a != b {
+			return "one is nil"
+		}
+		return ""
+	case a.Type != b.Type || a.Unordered != b.Unordered || a.Text != b.Text || a.Index != b.Index || a.Size != b.Size || a.Hash != b.Hash,
+		string(a.Raw) != string(b.Raw), a.Special != b.Special, len(a.Items) != len(b.Items), len(a.Members) != len(b.Members):
+		return fmt.Sprintf("%s is not %s", a.Raw, b.Raw)
+	}
+	for i := range a.Items {
+		if d := unlike(&a.Items[i], &b.Items[i]); d != "" {
+			return d
+		}
+	}
+	for i := range a.Members {
+		l, r := &a.Members[i], &b.Members[i]
+		if l.Key != r.Key || len(l.Hidden) != len(r.Hidden) {
+			return fmt.Sprintf("%q has %d copies, %q has %d", l.Key, 1+len(l.Hidden), r.Key, 1+len(r.Hidden))
+		}
+		d := unlike(&l.Value, &r.Value)
+		for j := 0; j < len(l.Hidden) && d == ""; j++ {
+			d = unlike(&l.Hidden[j], &r.Hidden[j])
+		}
+		if d != "" {
+			return d
+		}
+	}
+	return ""
 }
 
 // What an object becomes does not depend on those before it, whose keys are foreseen in it.
@@ -62,7 +93,7 @@ func TestObjectsAreReadAsIfAlone(t *testing.T) {
 		for i, text := range objects {
 			alone := treeOf(t, n, text)
 			alone.Index = i
-			if d := cmp.Diff(alone, &list.Items[i]); d != "" {
+			if d := unlike(alone, &list.Items[i]); d != "" {
 				t.Fatalf("%s\nof %s: %s", text, objects, d)
 			}
 		}

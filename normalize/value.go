@@ -57,6 +57,13 @@ type Member struct {
 
 // Member returns the value under a key, or nil when v is no object or has no such member.
 func (v *Value) Member(key string) *Value {
+	if m := v.member(key); m != nil {
+		return &m.Value
+	}
+	return nil
+}
+
+func (v *Value) member(key string) *Member {
 	lo, hi := 0, len(v.Members)
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -67,7 +74,7 @@ func (v *Value) Member(key string) *Value {
 		}
 	}
 	if lo < len(v.Members) && v.Members[lo].Key == key {
-		return &v.Members[lo].Value
+		return &v.Members[lo]
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type config struct {
 	turn   time.Duration // of one peer in one round
 	limit  time.Duration // for one comparison; a peer that takes longer is not measured
 	only   *regexp.Regexp
+	peers  *regexp.Regexp
 }
 
 func main() {
@@ -32,12 +33,16 @@ func main() {
 	fs.IntVar(&cfg.rounds, "rounds", 15, "rounds; each peer takes one turn in each")
 	fs.DurationVar(&cfg.turn, "turn", 20*time.Millisecond, "how long a turn lasts")
 	only := fs.String("only", "", "measure only the cases whose name matches this `REGEXP`")
+	among := fs.String("peers", "", "measure only the peers whose name matches this `REGEXP`")
 	once := fs.String("once", "", "for the child process: compare `CASE/PEER` once")
 	_ = fs.Parse(os.Args[1:])
 
 	err := errors.New("-rounds and -turn are above zero")
 	if cfg.rounds > 0 && cfg.turn > 0 {
 		cfg.only, err = regexp.Compile(*only)
+	}
+	if err == nil {
+		cfg.peers, err = regexp.Compile(*among)
 	}
 	switch {
 	case err != nil:

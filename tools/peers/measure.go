@@ -33,7 +33,7 @@ const slow = 100 << 10
 // measure lets all peers take their turns.
 func (cfg *config) measure(c exchangeCase) (figures, error) {
 	f := figures{exchangeCase: c}
-	list := peers(c)
+	list := slices.DeleteFunc(peers(c), func(p peer) bool { return !cfg.peers.MatchString(p.name) })
 	counts := make([]int, len(list))
 	for i, p := range list {
 		r := row{name: p.name}
@@ -109,13 +109,21 @@ func (f *figures) row(name string) *row {
 	return &f.rows[i]
 }
 
-// ratio is the median over the rounds of one peer's time as a share of another's.
-func ratio(a, b *row) float64 {
-	shares := make([]float64, len(a.times))
-	for i := range shares {
-		shares[i] = a.times[i] / b.times[i]
+// shares are one peer's times as shares of another's, by round.
+func shares(a, b *row) []float64 {
+	out := make([]float64, len(a.times))
+	for i := range out {
+		out[i] = a.times[i] / b.times[i]
 	}
-	return median(shares)
+	return out
+}
+
+// ratio shows how one peer's time relates to another's.
+func ratio(a, b *row) string {
+	if b == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", median(shares(a, b)))
 }
 
 func median[T cmp.Ordered](values []T) T { return slices.Sorted(slices.Values(values))[len(values)/2] }

@@ -90,7 +90,7 @@ func documents(c exchangeCase) func() error {
 		}
 		var d [3]*normalize.Document
 		for role := range responses {
-			d[role] = n.Document("GET /items", multicast.Role(role), &responses[role], nil)
+			d[role] = n.DocumentLike(d[0], "GET /items", multicast.Role(role), &responses[role], nil)
 		}
 		left, _ := diff.Compare(d[0], d[1], diff.DefaultLimits())
 		right, _ := diff.Compare(d[0], d[2], diff.DefaultLimits())
