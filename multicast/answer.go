@@ -20,7 +20,7 @@ func (v *visit) answer(res *http.Response) {
 }
 
 // head passes on the head of the answer, and returns the names of the trailers that it announces. It leaves with the first
-// bytes of the body if those are there already.
+// bytes of the body if those are there already, and at once if the client is still sending.
 func (v *visit) head(res *http.Response) (announced []string) {
 	removeHopByHop(res.Header)
 	h := v.client.Header()
@@ -50,6 +50,9 @@ func (v *visit) head(res *http.Response) (announced []string) {
 	}
 	v.status = res.StatusCode
 	v.client.WriteHeader(res.StatusCode)
+	if v.upload != nil && !v.upload.whole() { // net/http waits 50 ms for an upload before it has an answer end
+		v.flush()
+	}
 	return announced
 }
 
