@@ -109,7 +109,9 @@ func (e *Equality) partsEqual(a, b *Value) bool {
 }
 
 // sameMemory tells whether two lists of one length are one, as in documents that share what they have in common.
-func sameMemory[T any](a, b []T) bool { return len(a) == 0 || unsafe.SliceData(a) == unsafe.SliceData(b) }
+func sameMemory[T any](a, b []T) bool {
+	return len(a) == 0 || unsafe.SliceData(a) == unsafe.SliceData(b)
+}
 
 func (e *Equality) itemsEqual(a, b []Value) bool {
 	if len(a) != len(b) {

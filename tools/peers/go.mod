@@ -11,6 +11,7 @@ require (
 	github.com/josephburnett/jd/v2 v2.5.0
 	github.com/valyala/fastjson v1.6.10
 	github.com/wI2L/jsondiff v0.7.1
+	golang.org/x/sys v0.49.0
 	shadowdiff v0.0.0-00010101000000-000000000000
 )
 
