@@ -29,9 +29,16 @@ const (
 	absent
 )
 
-func newApplier(p *plan) *applier {
-	a := &applier{rules: p.body, tallies: make([]tally, len(p.body))}
-	a.patterns = p.walk
+// applier is ready to run the rules of a plan over a body. It is to be given back.
+func (n *Normalizer) applier(p *plan) *applier {
+	a, _ := n.appliers.Get().(*applier)
+	if a == nil {
+		a = new(applier)
+	}
+	a.rules, a.patterns = p.body, p.walk
+	a.tallies = slices.Grow(a.tallies[:0], len(p.body))[:len(p.body)]
+	clear(a.tallies)
+	a.numbers, a.active, a.ignored = nil, a.active[:0], 0
 	return a
 }
 

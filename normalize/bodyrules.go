@@ -17,7 +17,8 @@ func (n *Normalizer) applyRules(body *Body, p *plan, reserve func(int64) bool) b
 	if len(p.body) == 0 {
 		return true
 	}
-	a := newApplier(p)
+	a := n.applier(p)
+	defer n.appliers.Put(a)
 	gone, changed := a.run(body.Root)
 	for i, r := range p.body {
 		r.counts.add(a.tallies[i])

@@ -25,6 +25,7 @@ type Normalizer struct {
 	decoders decoders
 	parsers  sync.Pool
 	arenas   sync.Pool
+	appliers sync.Pool
 }
 
 // New compiles the rules. Its error joins what Config.Validate finds.

@@ -117,3 +117,18 @@ func TestFingerprintHasAllOfARule(t *testing.T) {
 		t.Errorf("%s\n%s", a.Fingerprint(), b.Fingerprint())
 	}
 }
+
+// Rules that find nothing to do cost no memory, however many there are.
+func TestIdleRulesAllocateNothing(t *testing.T) {
+	body := `{"items":[{"id":1,"name":"x","tags":["a","b"]},{"id":2,"name":"y","tags":[]}],"total":2}`
+	var rules []RuleConfig
+	for _, field := range []string{"body.nowhere", "body.items[].nothing.x", "body.**.none", `body.items[id="7"].name`, "body.{/^tmp-/}"} {
+		rules = append(rules, RuleConfig{Drop: field}, RuleConfig{Sort: field}, RuleConfig{Mask: field, Pattern: "x"}, RuleConfig{Round: field, To: "1"})
+	}
+	n := mustNew(t, rules...)
+	root := mustParse(t, body)
+	a := n.applier(n.always)
+	if cost := testing.AllocsPerRun(100, func() { a.run(root) }); cost > 0 {
+		t.Errorf("%v allocations", cost)
+	}
+}
