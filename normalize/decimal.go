@@ -44,16 +44,12 @@ func parseDecimal(canonical string) (d decimal) {
 // size is how many digits there are.
 func (d *decimal) size() int { return len(d.whole) + len(d.fraction) }
 
-// digit is the value of the digit at i, 0 beyond either end.
+// digit is the value of the digit at i.
 func (d *decimal) digit(i int64) int64 {
-	switch whole := int64(len(d.whole)); {
-	case i < 0 || i >= int64(d.size()):
-		return 0
-	case i < whole:
-		return int64(d.whole[i] - '0')
-	default:
+	if whole := int64(len(d.whole)); i >= whole {
 		return int64(d.fraction[i-whole] - '0')
 	}
+	return int64(d.whole[i] - '0')
 }
 
 // farApart is more than any number has digits: gaps between exponents are cut off there.
@@ -101,21 +97,29 @@ func signed(n int64, negative bool) int64 {
 	return n
 }
 
+// maxTerms is how many decimals a sum may have.
+const maxTerms = 8
+
 // signOfSum is the sign of the exact sum of a few decimals. It adds them digit by digit from the left, until what is to
 // come cannot turn the sign any more; gaps between them are jumped over, so that it takes time linear in their digits,
-// whatever their exponents. It reorders terms.
+// whatever their exponents. It reorders terms, of which there are at most maxTerms.
 func signOfSum(terms []decimal) int {
-	for len(terms) > 0 {
+	for {
 		n := 0
 		for i := range terms { // the highest to the front, zeros out
 			if terms[i].size() == 0 {
 				continue
 			}
-			terms[n], terms[i] = terms[i], terms[n]
-			if terms[n].gap(&terms[0]) > 0 {
+			if n < i {
+				terms[n] = terms[i]
+			}
+			if n > 0 && terms[n].gap(&terms[0]) > 0 {
 				terms[0], terms[n] = terms[n], terms[0]
 			}
 			n++
+		}
+		if n == 0 {
+			return 0
 		}
 		sign, rest := addDigits(terms[:n])
 		if sign != 0 {
@@ -123,43 +127,44 @@ func signOfSum(terms []decimal) int {
 		}
 		terms = rest
 	}
-	return 0
 }
 
 // addDigits adds terms, the first of which is highest, until the sign of the sum is known. Terms that begin behind all
 // the others, when those have come to nothing, are left as the rest.
 func addDigits(terms []decimal) (sign int, rest []decimal) {
+	var starts [maxTerms]int64 // the digit of the first term at which another begins
+	for i := range terms {
+		starts[i] = terms[0].gap(&terms[i])
+	}
 	var sum int64
-	for at := int64(0); len(terms) > 0; at++ {
+	most := int64(len(terms)) // of each term less than one is to come
+	for at := int64(0); ; at++ {
 		over := true
-		for i := range terms {
-			offset := at - terms[0].gap(&terms[i])
-			over = over && (offset < 0 || offset >= int64(terms[i].size()))
-		}
-		if over && sum == 0 {
-			return 0, unbegun(terms, at)
-		}
 		sum *= 10
 		for i := range terms {
-			sum += signed(terms[i].digit(at-terms[0].gap(&terms[i])), terms[i].negative)
+			offset := at - starts[i]
+			if offset < 0 || offset >= int64(terms[i].size()) {
+				continue
+			}
+			over = false
+			sum += signed(terms[i].digit(offset), terms[i].negative)
 		}
-		// Of each term less than one is to come.
-		switch most := int64(len(terms)); {
+		switch {
 		case sum >= most:
 			return 1, nil
 		case sum <= -most:
 			return -1, nil
+		case over && sum == 0:
+			return 0, unbegun(terms, starts[:], at)
 		}
 	}
-	return 0, nil
 }
 
 // unbegun keeps the terms that begin behind a digit of the first.
-func unbegun(terms []decimal, at int64) []decimal {
+func unbegun(terms []decimal, starts []int64, at int64) []decimal {
 	n := 0
-	first := terms[0]
 	for i := range terms {
-		if first.gap(&terms[i]) > at {
+		if starts[i] > at {
 			terms[n] = terms[i]
 			n++
 		}

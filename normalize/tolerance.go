@@ -174,7 +174,9 @@ func (d *decimal) times(factor uint64) string {
 	out := make([]byte, d.size()+maxShareDigits)
 	var carry uint64
 	for i := range out {
-		carry += uint64(d.digit(int64(d.size()-1-i))) * factor
+		if at := d.size() - 1 - i; at >= 0 {
+			carry += uint64(d.digit(int64(at))) * factor
+		}
 		out[len(out)-1-i] = byte('0' + carry%10)
 		carry /= 10
 	}
