@@ -159,5 +159,6 @@ func (c *diffCase) compare(n *normalize.Normalizer) *diffReport {
 		noise, _ := diff.Compare(primary, document(multicast.Secondary), diffLimits())
 		r.Noise = &noise
 	}
+	r.usage = n.Usage()
 	return r
 }

@@ -25,6 +25,7 @@ type diffReport struct {
 
 	ignored     int // values that rules took away
 	left, right *normalize.Document
+	usage       []normalize.RuleUsage
 }
 
 func (r *diffReport) writeJSON(std stdio) error {
@@ -101,7 +102,25 @@ func (r *diffReport) writeText(std stdio, c *diffCase) error {
 		return written(err)
 	}
 	fmt.Fprintln(out, r.summary(noise))
+	for _, u := range r.usage {
+		if idle := idleness(u); idle != "" {
+			fmt.Fprintf(out, "rules[%d] (%s) %s\n", u.Index, u.Rule, idle)
+		}
+	}
 	return written(out.Flush())
+}
+
+// idleness says why a rule asserts nothing here; it is empty for one that has done something, and left something.
+func idleness(u normalize.RuleUsage) string {
+	switch {
+	case u.Documents == 0:
+		return "is not for these answers"
+	case u.Matched == 0:
+		return "matches nothing here"
+	case u.Whole > 0:
+		return "takes the whole body away"
+	}
+	return ""
 }
 
 // called is a side's name.
