@@ -1,6 +1,10 @@
 package normalize
 
-import "go.yaml.in/yaml/v4"
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // MarshalYAML writes the value so that UnmarshalYAML reads it again: null as null, not as a word.
 func (v JSONValue) MarshalYAML() (any, error) {
@@ -12,4 +16,13 @@ func (v JSONValue) MarshalYAML() (any, error) {
 		return nil, err
 	}
 	return document.Content[0], nil
+}
+
+// YAML is the rule as an item of the list under rules:, so that it can be read from there again.
+func (c RuleConfig) YAML() (string, error) {
+	text, err := yaml.Marshal([]RuleConfig{c})
+	if err != nil {
+		return "", fmt.Errorf("writing a rule: %w", err)
+	}
+	return string(text), nil
 }

@@ -159,6 +159,7 @@ func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
 	for _, c := range []struct{ method, path, allow string }{
 		{"DELETE", "/api/v1/shadowing", "GET, HEAD, PUT"},
 		{"POST", "/api/v1/samples/1", "GET, HEAD"},
+		{"POST", "/api/v1/rules", "GET, HEAD"},
 		{"GET", "/theme", "POST"},
 		{"PUT", "/", "GET, HEAD"},
 	} {

@@ -34,6 +34,8 @@ type rig struct {
 	delivered chan struct{}
 	instance  atomic.Pointer[Instance]
 	reload    func(actor string) Reload // nil until a test sets it
+	comparer  *diff.Comparer
+	rules     atomic.Pointer[[]Rule] // nil until a test sets it
 }
 
 // now is what the process says of itself.
@@ -67,7 +69,14 @@ func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Conf
 	})
 	r.server = New(web, Deps{
 		Log: quiet(), DB: r.db, Proxy: r.proxy, Version: "test", Metrics: r.metrics, Instance: r.now,
-		Reload: func(_ context.Context, actor string) Reload { return r.reload(actor) },
+		Reload:      func(_ context.Context, actor string) Reload { return r.reload(actor) },
+		Suggestions: r.comparer.Suggestions,
+		Rules: func() []Rule {
+			if list := r.rules.Load(); list != nil {
+				return *list
+			}
+			return nil
+		},
 	})
 	r.front, r.admin = httptest.NewServer(r.proxy), httptest.NewUnstartedServer(nil)
 	r.admin.Config = r.server.HTTP()
@@ -87,10 +96,10 @@ func (r *rig) open(cfg multicast.Config) {
 		r.t.Fatal(err)
 	}
 	names := new(normalize.Names)
-	comparer := diff.NewComparer(rules, names, diff.DefaultLimits())
+	r.comparer = diff.NewComparer(rules, names, diff.DefaultLimits())
 	var run store.Run
 	deliver := func(ex *multicast.Exchange) {
-		r.db.Record(run.ID, comparer.Compare(ex))
+		r.db.Record(run.ID, r.comparer.Compare(ex))
 		r.delivered <- struct{}{}
 	}
 	r.proxy, err = multicast.New(cfg, multicast.Deps{

@@ -62,6 +62,8 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.Get("/fields", s.api(s.listFields))
 	r.Get("/samples", s.api(s.listSamples))
 	r.Get("/samples/{id}", s.api(s.getSample))
+	r.Get("/rules", s.api(s.listRules))
+	r.Get("/suggestions", s.api(s.listSuggestions))
 	r.Get("/counters", s.api(s.counters))
 	r.Get("/shadowing", s.api(s.shadowingState))
 	r.With(s.writable).Put("/shadowing", s.api(s.putShadowing))

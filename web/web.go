@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
@@ -28,6 +29,10 @@ type Deps struct {
 	Metrics *Metrics // nil: metrics of this server alone
 
 	Instance func() Instance // what the process says of itself; asked for each page
+
+	Rules       func() []Rule            // those in force, in the order of the file; nil: there are none
+	Suggestions func() []diff.Suggestion // made from what was compared under them; nil: there are none
+
 	// Reload reads the configuration again, for the actor named, and puts it in force if it is good. It is called only
 	// while Instance names a file.
 	Reload func(ctx context.Context, actor string) Reload

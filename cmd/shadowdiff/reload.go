@@ -9,21 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
 	"shadowdiff/store"
 	"shadowdiff/web"
 )
-
-// judging is what becomes of an exchange: compared under one set of rules, counted in one run. It is replaced whole.
-type judging struct {
-	db       *store.DB
-	comparer *diff.Comparer
-	run      store.Run
-}
-
-func (j *judging) deliver(ex *multicast.Exchange) { j.db.Record(j.run.ID, j.comparer.Compare(ex)) }
 
 // maxDecoded is how much of a body is decoded for comparing, and for keeping it.
 func (c config) maxDecoded() int64 { return 8 * int64(c.Shadow.MaxResponseBody) }
@@ -161,7 +151,7 @@ func (s *service) apply(cfg config) error {
 		if err := s.db.Reconfigure(cfg.Store, cfg.Verdict, cfg.maxDecoded()); err != nil {
 			return nil, err
 		}
-		next := &judging{s.db, diff.NewComparer(rules, s.names, diff.DefaultLimits()), run}
+		next := s.judge(cfg, rules, run)
 		s.judging.Store(next)
 		return next.deliver, nil
 	})

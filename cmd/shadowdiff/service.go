@@ -93,7 +93,7 @@ func (s *service) open(cfg config) (err error) {
 	if err != nil {
 		return err
 	}
-	first := &judging{s.db, diff.NewComparer(rules, s.names, diff.DefaultLimits()), run}
+	first := s.judge(cfg, rules, run)
 	s.judging.Store(first)
 	deliver = first.deliver
 	return s.openPages(cfg, metrics)
@@ -108,7 +108,11 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Version:  readBuildInfo().Version,
 		Metrics:  metrics,
 		Instance: s.instance,
-		Reload:   s.reload,
+		Rules:    func() []web.Rule { return s.judging.Load().inForce() },
+		Suggestions: func() []diff.Suggestion {
+			return s.judging.Load().comparer.Suggestions()
+		},
+		Reload: s.reload,
 	})
 	before := s.proxy.Shadowing()
 	if err := s.web.Restore(context.Background()); err != nil {
