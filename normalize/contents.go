@@ -2,6 +2,7 @@ package normalize
 
 import (
 	"encoding/base64"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -144,36 +145,98 @@ func unescapeForm(s string) string {
 	return textOf(string(out))
 }
 
-// urlValue takes a URL or a reference apart (RFC 3986, appendix B). Scheme and host have no case.
-func urlValue(text string) Value {
-	var members []Member
-	add := func(key string, v Value) { members = append(members, Member{Key: key, Value: v}) }
-	rest, fragment, hasFragment := strings.Cut(text, "#")
-	rest, query, hasQuery := strings.Cut(rest, "?")
-	if scheme, after, ok := strings.Cut(rest, ":"); ok && isScheme(scheme) {
-		add("scheme", stringValue(strings.ToLower(scheme)))
-		rest = after
+// address is a URL or a reference taken apart (RFC 3986, appendix B). Scheme and host, which have no case, are in lower case.
+type address struct {
+	scheme, userinfo, host, path, query, fragment      string
+	hasScheme, hasUser, hasHost, hasQuery, hasFragment bool
+}
+
+func parseAddress(text string) address {
+	var a address
+	a.path, a.fragment, a.hasFragment = strings.Cut(text, "#")
+	a.path, a.query, a.hasQuery = strings.Cut(a.path, "?")
+	if scheme, after, ok := strings.Cut(a.path, ":"); ok && isScheme(scheme) {
+		a.scheme, a.path, a.hasScheme = strings.ToLower(scheme), after, true
 	}
-	if authority, ok := strings.CutPrefix(rest, "//"); ok {
-		rest = ""
+	if authority, ok := strings.CutPrefix(a.path, "//"); ok {
+		a.hasHost, a.path = true, ""
 		if slash := strings.IndexByte(authority, '/'); slash >= 0 {
-			authority, rest = authority[:slash], authority[slash:]
+			authority, a.path = authority[:slash], authority[slash:]
 		}
 		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-			add("userinfo", stringValue(authority[:at]))
-			authority = authority[at+1:]
+			a.userinfo, authority, a.hasUser = authority[:at], authority[at+1:], true
 		}
-		add("host", stringValue(strings.ToLower(authority)))
+		a.host = strings.ToLower(authority)
 	}
-	add("path", stringValue(rest))
-	if hasQuery {
-		add("query", queryValue(query))
+	return a
+}
+
+// urlValue is what a URL consists of.
+func urlValue(text string) Value {
+	a := parseAddress(text)
+	var members []Member
+	add := func(has bool, key string, v Value) {
+		if has {
+			members = append(members, Member{Key: key, Value: v})
+		}
 	}
-	if hasFragment {
-		add("fragment", stringValue(fragment))
-	}
-	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
+	add(a.hasFragment, "fragment", stringValue(a.fragment))
+	add(a.hasHost, "host", stringValue(a.host))
+	add(true, "path", stringValue(a.path))
+	add(a.hasQuery, "query", queryValue(a.query))
+	add(a.hasScheme, "scheme", stringValue(a.scheme))
+	add(a.hasUser, "userinfo", stringValue(a.userinfo))
 	return objectValue(members)
+}
+
+// canonicalURL writes a URL so that two which consist of the same are the same text.
+func canonicalURL(text string) string {
+	a := parseAddress(text)
+	var b strings.Builder
+	if a.hasScheme {
+		b.WriteString(a.scheme + ":")
+	}
+	if a.hasHost {
+		b.WriteString("//")
+		if a.hasUser {
+			b.WriteString(a.userinfo + "@")
+		}
+		b.WriteString(a.host)
+	}
+	b.WriteString(a.path)
+	if a.hasQuery {
+		b.WriteString("?" + canonicalQuery(a.query))
+	}
+	if a.hasFragment {
+		b.WriteString("#" + a.fragment)
+	}
+	return b.String()
+}
+
+// canonicalQuery writes a query's parameters in the order of their names, those of one name as they stood, escaped in one
+// way.
+func canonicalQuery(text string) string {
+	type parameter struct{ name, rest string }
+	var parameters []parameter
+	for piece := range strings.SplitSeq(text, "&") {
+		name, value, ok := strings.Cut(piece, "=")
+		p := parameter{name: bytesOf(unescapeForm(name))}
+		if ok {
+			p.rest = "=" + url.QueryEscape(bytesOf(unescapeForm(value)))
+		}
+		if piece != "" {
+			parameters = append(parameters, p)
+		}
+	}
+	slices.SortStableFunc(parameters, func(a, b parameter) int { return strings.Compare(a.name, b.name) })
+	var b strings.Builder
+	for i, p := range parameters {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(url.QueryEscape(p.name) + p.rest)
+	}
+	return b.String()
 }
 
 func isScheme(s string) bool {

@@ -63,13 +63,19 @@ func (p *plan) drops(root string, path ...string) bool {
 }
 
 // lines does to the lines of a header what rules say, or to the one value of a cookie's attribute, before anything else is
-// made of them. It answers false when they count as missing.
+// made of them: parse rules first. It answers false when they count as missing.
 func (p *plan) lines(lines []string, root string, path ...string) ([]string, bool) {
+	for i, r := range p.others {
+		if r.verb == verbParse && r.pattern.root == root && r.pattern.covers(path...) {
+			lines = p.changed(i, lines)
+		}
+	}
 	for i, r := range p.others {
 		if r.pattern.root != root || !r.pattern.covers(path...) {
 			continue
 		}
 		switch {
+		case r.verb == verbParse:
 		case r.verb == verbAbsent:
 			gone := !slices.ContainsFunc(lines, func(line string) bool {
 				v := stringValue(textOf(line))
@@ -82,15 +88,20 @@ func (p *plan) lines(lines []string, root string, path ...string) ([]string, boo
 			p.count(i, true)
 			return []string{presentText}, true
 		case r.text != nil || r.value != nil:
-			numbers := p.numbering(i)
-			lines = each(lines, func(line string) string {
-				to := r.line(line, numbers)
-				p.count(i, to != line)
-				return to
-			})
+			lines = p.changed(i, lines)
 		}
 	}
 	return lines, true
+}
+
+// changed is each line as a rule for values leaves it.
+func (p *plan) changed(i int, lines []string) []string {
+	r, numbers := p.others[i], p.numbering(i)
+	return each(lines, func(line string) string {
+		to := r.line(line, numbers)
+		p.count(i, to != line)
+		return to
+	})
 }
 
 // line is one line of a header as a rule for values leaves it. There all is text: what reads as a number is one.
@@ -195,3 +206,8 @@ func bytesOf(text string) string {
 	}
 	return string(out)
 }
+
+// textOfURL writes a URL in a header in one way, textOfQuery a query: there what a string contains has no fields of its own.
+func textOfURL(text string, _ *numbering) string { return textOf(canonicalURL(bytesOf(text))) }
+
+func textOfQuery(text string, _ *numbering) string { return textOf(canonicalQuery(bytesOf(text))) }

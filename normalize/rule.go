@@ -17,7 +17,7 @@ type rule struct {
 	candidate bool   // holds for the candidate's answers only
 	settings  string // canonical, for String
 
-	text      textChange  // of mask, mask_keys, lower, trim, squeeze, nfc
+	text      textChange  // of mask, mask_keys, lower, trim, squeeze, nfc; of parse in headers
 	numbered  bool        // of mask, mask_keys: text wants a numbering
 	value     valueChange // of round, coerce
 	tolerance *Tolerance
@@ -117,8 +117,6 @@ func (r *rule) checkField() error {
 		return fmt.Errorf("column 1: only objects in the body have keys: a field begins with body")
 	case verbTolerate:
 		return fmt.Errorf("column 1: a %s is a text, which is close to none: round or mask it", root)
-	case verbParse:
-		return fmt.Errorf("column 1: only strings in the body are parsed: a field begins with body")
 	case verbRename:
 		return r.checkRenamed()
 	}

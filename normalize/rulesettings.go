@@ -232,11 +232,17 @@ func (c *RuleConfig) compileWhen(r *rule) error {
 
 func (c *RuleConfig) compileAs(r *rule) error {
 	words := contentsWords()
+	if r.pattern != nil && r.pattern.root != "body" && c.As != "url" && c.As != "query" {
+		return fmt.Errorf("in a %s only a url or a query is parsed, so that the order of parameters does not matter", r.pattern.root)
+	}
 	for i, word := range words {
 		if c.As == word {
 			r.contents, r.settings = contents(i), " as "+word
 			// What only the candidate wraps into strings is to be held against what the others send as it is.
 			r.special = &Special{Inside: true, Parsed: !r.candidate}
+			if r.text = textOfURL; r.contents == contentsQuery {
+				r.text = textOfQuery
+			}
 			return nil
 		}
 	}
