@@ -161,6 +161,11 @@ func TestAPatchMakesTheRightOfTheLeft(t *testing.T) {
 func TestAPatchUnderRulesMakesThemEqual(t *testing.T) {
 	rules := []normalize.RuleConfig{
 		{Drop: "body.a"}, {Drop: "body.**.d"}, {Drop: "body[1]"}, {Drop: "body[][0]"}, {Sort: "body.b"}, {Sort: "body[]"}, {Sort: "body.**"},
+		{Pair: "body", By: normalize.By{"a"}}, {Pair: "body.**", By: normalize.By{"a", "b"}}, {Rename: "body.**.a", To: "b"},
+		{Absent: "body.**", When: "null"}, {Absent: "body.**", When: "1"}, {Absent: "body.**", When: "empty"},
+		{Tolerate: "body.**", Within: "1"}, {Round: "body.**", To: "-1"}, {Present: "body.**.a"}, {Present: "body[]"},
+		{Mask: "body.**", Pattern: "[ab]", Numbered: true}, {MaskKeys: "body", Pattern: "[ab]"}, {Coerce: "body.**", To: "string"},
+		{Parse: "body.**", As: "json"}, {Parse: "body.**", As: "query"},
 	}
 	patchers := make([]*Patcher, len(rules))
 	for i, rule := range rules {
@@ -237,6 +242,20 @@ func TestPatchesUnderRules(t *testing.T) {
 		{"what is dropped is left alone", `{"a":1,"at":5}`, `{"a":2,"at":6}`, normalize.RuleConfig{Drop: "body.at"}, `{"op":"replace","path":"/a","old":1,"value":2}`},
 		{"sorted", `[1,2,3]`, `[4,3,1]`, normalize.RuleConfig{Sort: "body"}, `{"op":"remove","path":"/1","old":2}
 {"op":"add","path":"/0","value":4}`},
+		{
+			"paired", `[{"id":1,"n":1},{"id":2,"n":2}]`, `[{"id":3},{"id":2,"n":3}]`, normalize.RuleConfig{Pair: "body", By: normalize.By{"id"}},
+			`{"op":"replace","path":"/1/n","old":2,"value":3}
+{"op":"remove","path":"/0","old":{"id":1,"n":1}}
+{"op":"add","path":"/0","value":{"id":3}}`,
+		},
+		{"renamed", `{"old":1}`, `{"new":2}`, normalize.RuleConfig{Rename: "body.old", To: "new"}, `{"op":"replace","path":"/old","old":1,"value":2}`},
+		{"null that counts as missing", `{"a":null}`, `{"a":1}`, normalize.RuleConfig{Absent: "body.a", When: "null"}, `{"op":"replace","path":"/a","old":null,"value":1}`},
+		{
+			"read out of a string", `{"p":"{\"a\":1,\"b\":2}","q":1}`, `{"p":"{\"a\":2,\"b\":3}","q":1}`, normalize.RuleConfig{Parse: "body.p", As: "json"},
+			`{"op":"replace","path":"/p","old":"{\"a\":1,\"b\":2}","value":"{\"a\":2,\"b\":3}"}`,
+		},
+		{"within reach", `[1,5]`, `[1.4,7]`, normalize.RuleConfig{Tolerate: "body[]", Within: "1"}, `{"op":"replace","path":"/1","old":5,"value":7}`},
+		{"the candidate's own", `{"a":1}`, `{"a":2,"new":1}`, normalize.RuleConfig{Drop: "body.new", Role: "candidate"}, `{"op":"replace","path":"/a","old":1,"value":2}`},
 		{
 			"places that do not hold", `{"l":[{"k":1},{"v":2}]}`, `{"l":[{"k":1},{"k":1},{"v":1},{"v":2}]}`,
 			normalize.RuleConfig{Drop: "body.l[k=1]"},
