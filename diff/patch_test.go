@@ -160,12 +160,28 @@ func TestAPatchMakesTheRightOfTheLeft(t *testing.T) {
 // TestAPatchUnderRulesMakesThemEqual: what rules leave out is not touched, and does not get in the way.
 func TestAPatchUnderRulesMakesThemEqual(t *testing.T) {
 	rules := []normalize.RuleConfig{
-		{Drop: "body.a"}, {Drop: "body.**.d"}, {Drop: "body[1]"}, {Drop: "body[][0]"}, {Sort: "body.b"}, {Sort: "body[]"}, {Sort: "body.**"},
-		{Pair: "body", By: normalize.By{"a"}}, {Pair: "body.**", By: normalize.By{"a", "b"}}, {Rename: "body.**.a", To: "b"},
-		{Absent: "body.**", When: "null"}, {Absent: "body.**", When: "1"}, {Absent: "body.**", When: "empty"},
-		{Tolerate: "body.**", Within: "1"}, {Round: "body.**", To: "-1"}, {Present: "body.**.a"}, {Present: "body[]"},
-		{Mask: "body.**", Pattern: "[ab]", Numbered: true}, {MaskKeys: "body", Pattern: "[ab]"}, {Coerce: "body.**", To: "string"},
-		{Parse: "body.**", As: "json"}, {Parse: "body.**", As: "query"},
+		{Drop: "body.a"},
+		{Drop: "body.**.d"},
+		{Drop: "body[1]"},
+		{Drop: "body[][0]"},
+		{Sort: "body.b"},
+		{Sort: "body[]"},
+		{Sort: "body.**"},
+		{Pair: "body", By: normalize.By{"a"}},
+		{Pair: "body.**", By: normalize.By{"a", "b"}},
+		{Rename: "body.**.a", To: "b"},
+		{Absent: "body.**", When: "null"},
+		{Absent: "body.**", When: "1"},
+		{Absent: "body.**", When: "empty"},
+		{Tolerate: "body.**", Within: "1"},
+		{Round: "body.**", To: "-1"},
+		{Present: "body.**.a"},
+		{Present: "body[]"},
+		{Mask: "body.**", Pattern: "[ab]", Numbered: true},
+		{MaskKeys: "body", Pattern: "[ab]"},
+		{Coerce: "body.**", To: "string"},
+		{Parse: "body.**", As: "json"},
+		{Parse: "body.**", As: "query"},
 	}
 	patchers := make([]*Patcher, len(rules))
 	for i, rule := range rules {
@@ -243,7 +259,8 @@ func TestPatchesUnderRules(t *testing.T) {
 		{"sorted", `[1,2,3]`, `[4,3,1]`, normalize.RuleConfig{Sort: "body"}, `{"op":"remove","path":"/1","old":2}
 {"op":"add","path":"/0","value":4}`},
 		{
-			"paired", `[{"id":1,"n":1},{"id":2,"n":2}]`, `[{"id":3},{"id":2,"n":3}]`, normalize.RuleConfig{Pair: "body", By: normalize.By{"id"}},
+			"paired", `[{"id":1,"n":1},{"id":2,"n":2}]`, `[{"id":3},{"id":2,"n":3}]`,
+			normalize.RuleConfig{Pair: "body", By: normalize.By{"id"}},
 			`{"op":"replace","path":"/1/n","old":2,"value":3}
 {"op":"remove","path":"/0","old":{"id":1,"n":1}}
 {"op":"add","path":"/0","value":{"id":3}}`,
@@ -251,7 +268,8 @@ func TestPatchesUnderRules(t *testing.T) {
 		{"renamed", `{"old":1}`, `{"new":2}`, normalize.RuleConfig{Rename: "body.old", To: "new"}, `{"op":"replace","path":"/old","old":1,"value":2}`},
 		{"null that counts as missing", `{"a":null}`, `{"a":1}`, normalize.RuleConfig{Absent: "body.a", When: "null"}, `{"op":"replace","path":"/a","old":null,"value":1}`},
 		{
-			"read out of a string", `{"p":"{\"a\":1,\"b\":2}","q":1}`, `{"p":"{\"a\":2,\"b\":3}","q":1}`, normalize.RuleConfig{Parse: "body.p", As: "json"},
+			"read out of a string", `{"p":"{\"a\":1,\"b\":2}","q":1}`, `{"p":"{\"a\":2,\"b\":3}","q":1}`,
+			normalize.RuleConfig{Parse: "body.p", As: "json"},
 			`{"op":"replace","path":"/p","old":"{\"a\":1,\"b\":2}","value":"{\"a\":2,\"b\":3}"}`,
 		},
 		{"within reach", `[1,5]`, `[1.4,7]`, normalize.RuleConfig{Tolerate: "body[]", Within: "1"}, `{"op":"replace","path":"/1","old":5,"value":7}`},
