@@ -67,11 +67,13 @@ func sentAlike(a, b *multicast.Response) bool {
 
 // document reads a response, with its body or without.
 func (a *answers) document(role multicast.Role, body bool) *normalize.Document {
-	r := *a.exchange.Response(role)
-	if !body || a.exchange.Request.Method == http.MethodHead || !bodyAllowed(r.Status) {
-		r.Body, r.Size, r.Over = nil, 0, false
+	r := a.exchange.Response(role)
+	if (!body || a.exchange.Request.Method == http.MethodHead || !bodyAllowed(r.Status)) && (r.Over || len(r.Body) > 0) {
+		bare := *r
+		bare.Body, bare.Size, bare.Over = nil, 0, false
+		r = &bare
 	}
-	return a.comparer.normalizer.DocumentLike(a.documents[multicast.Primary], a.route, role, &r, a.exchange.Reserve)
+	return a.comparer.normalizer.DocumentLike(a.documents[multicast.Primary], a.route, role, r, a.exchange.Reserve)
 }
 
 func bodyAllowed(status int) bool {
@@ -94,18 +96,27 @@ func (a *answers) digests(roles []multicast.Role) bool {
 
 // digestHeadersDiffer tells whether it must be known if a rule changes the body: an ETag follows it then.
 func (a *answers) digestHeadersDiffer(roles []multicast.Role) bool {
-	digests := func(d *normalize.Document) (values []string) {
-		for _, h := range slices.Concat(d.Headers, d.Trailers) {
-			if isDigest(h.Name) {
-				values = append(append(values, h.Name), h.Values...)
-			}
-		}
-		return values
-	}
-	primary := digests(a.documents[multicast.Primary])
+	primary := a.documents[multicast.Primary]
 	return slices.ContainsFunc(roles, func(role multicast.Role) bool {
-		return !slices.Equal(digests(a.documents[role]), primary)
+		d := a.documents[role]
+		return !sameDigests(d.Headers, primary.Headers) || !sameDigests(d.Trailers, primary.Trailers)
 	})
+}
+
+// sameDigests tells whether two lists of headers have the same digests of a body.
+func sameDigests(l, r []normalize.Header) bool {
+	next := func(list []normalize.Header) []normalize.Header {
+		for len(list) > 0 && !isDigest(list[0].Name) {
+			list = list[1:]
+		}
+		return list
+	}
+	for l, r = next(l), next(r); len(l) > 0 && len(r) > 0; l, r = next(l[1:]), next(r[1:]) {
+		if l[0].Name != r[0].Name || !slices.Equal(l[0].Values, r[0].Values) {
+			return false
+		}
+	}
+	return len(l) == len(r)
 }
 
 // release gives back the documents' memory.

@@ -94,6 +94,9 @@ func traits(control *found) map[string]int8 {
 }
 
 func signs(pairs map[string][][2]string) map[string]int8 {
+	if len(pairs) == 0 {
+		return nil
+	}
 	out := make(map[string]int8, len(pairs))
 	for field, p := range pairs {
 		if sign := signOfSum(p); sign != 0 {

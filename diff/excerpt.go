@@ -23,14 +23,14 @@ func excerptOf(v *normalize.Value, limit int) Excerpt {
 	if v == nil {
 		return ""
 	}
-	x := excerpter{room: limit - setApart}
+	x := excerpter{buf: make([]byte, 0, min(limit, len(v.Text)+16*v.Size+8)), room: limit - setApart}
 	x.value(v)
 	return Excerpt(x.buf)
 }
 
 // excerptOfText is for bytes that are no JSON: a header, a line, a summary.
 func excerptOfText(s string, limit int) Excerpt {
-	x := excerpter{room: limit - setApart}
+	x := excerpter{buf: make([]byte, 0, min(limit, len(s)+8)), room: limit - setApart}
 	x.text(strings.ToValidUTF8(s, "\uFFFD"))
 	return Excerpt(x.buf)
 }
@@ -59,6 +59,11 @@ func (x *excerpter) value(v *normalize.Value) {
 
 // number writes a number as it was sent.
 func (x *excerpter) number(v *normalize.Value) {
+	if len(v.Raw) > 0 && len(v.Raw) <= max(x.room, 24) {
+		x.buf = append(x.buf, v.Raw...)
+		x.room -= len(v.Raw)
+		return
+	}
 	sent := string(v.Raw)
 	if sent == "" {
 		sent = v.Text
@@ -122,6 +127,11 @@ func (x *excerpter) text(s string) {
 			x.write("…")
 			break
 		}
+		if n := plain(s[i:], x.room-7); n > 0 {
+			x.write(s[i : i+n])
+			i += n
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == '"' || r == '\\':
@@ -145,6 +155,15 @@ func (x *excerpter) text(s string) {
 		i += n
 	}
 	x.write(`"`)
+}
+
+// plain is how many characters s begins with, up to most, that are printable ASCII and need no escape.
+func plain(s string, most int) int {
+	n := 0
+	for n < len(s) && n < most && ' ' <= s[n] && s[n] <= '~' && s[n] != '"' && s[n] != '\\' {
+		n++
+	}
+	return n
 }
 
 // visible tells whether a person sees a character and a terminal takes it for nothing else. Marks belong to the letters

@@ -23,7 +23,7 @@ func texts(left, right string, limit int) (l, r Excerpt, note string) {
 }
 
 func excerptText(s string, limit int) Excerpt {
-	x := excerpter{room: limit - setApart}
+	x := excerpter{buf: make([]byte, 0, min(limit, len(s)+8)), room: limit - setApart}
 	x.text(s)
 	return Excerpt(x.buf)
 }

@@ -15,3 +15,19 @@ func TestPeersAgree(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkShadowdiff is for profiles of what the table shows in one line.
+func BenchmarkShadowdiff(b *testing.B) {
+	for _, c := range cases() {
+		compare := documents(c)
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(c.size()))
+			for b.Loop() {
+				if err := compare(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
