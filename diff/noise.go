@@ -59,7 +59,7 @@ func (n *noise) add(route string, candidate, control *found) {
 	noisy := func(field string) bool { return control.sums[field] != nil && mayBeQuiet(field) }
 	controls := n.ladders.sights(control, noisy)
 	candidates := n.ladders.sights(candidate, func(field string) bool { return noisy(field) || n.known(r, field) })
-	n.count(r, candidate, control, candidates, controls)
+	n.count(r, candidate, control, &candidates, &controls)
 }
 
 // mayBeQuiet tells whether a field is one that rules are about.
@@ -96,20 +96,20 @@ func (n *noise) known(r *noisyRoute, field string) bool {
 	return r.fields[field] != nil
 }
 
-func (n *noise) count(r *noisyRoute, candidate, control *found, candidates, controls map[string]*seen) {
+func (n *noise) count(r *noisyRoute, candidate, control *found, candidates, controls *sights) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for field, sum := range control.sums {
 		if f := n.field(r, field); f != nil {
-			f.control.count(controls[field], sum)
+			f.control.count(controls.of(field), sum)
 			if sum := candidate.sums[field]; sum != nil {
-				f.both.count(candidates[field], sum)
+				f.both.count(candidates.of(field), sum)
 			}
 		}
 	}
 	for field, sum := range candidate.sums {
 		if f := r.fields[field]; f != nil && control.sums[field] == nil {
-			f.alone.count(candidates[field], sum)
+			f.alone.count(candidates.of(field), sum)
 		}
 	}
 }

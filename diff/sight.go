@@ -27,9 +27,13 @@ type sightings struct {
 const sightingsKept = 10_000
 
 func (s *sightings) add(one sighting) {
-	if s.wanted && len(s.list) < sightingsKept {
-		s.list = append(s.list, one)
+	if !s.wanted || len(s.list) == sightingsKept {
+		return
 	}
+	if s.list == nil {
+		s.list = make([]sighting, 0, 8)
+	}
+	s.list = append(s.list, one)
 }
 
 // saw notes a difference outside of bodies; nil is a side that has nothing, or no single text.
@@ -109,25 +113,64 @@ func (l *ladders) look(s *sight, one *sighting) {
 	}
 }
 
-// seen is a sight and at how many places it was had.
+// seen is the sight of one field, and at how many places it was had.
 type seen struct {
+	field string
 	sight
 	places int
 }
 
+// sights are what one comparison shows, by field.
+type sights struct {
+	list  []seen
+	index map[string]int // once there are many
+}
+
+// few is how many fields are looked through one by one.
+const few = 16
+
+// of finds a field; nil when it was not seen.
+func (s *sights) of(field string) *seen {
+	if s.index != nil {
+		if i, ok := s.index[field]; ok {
+			return &s.list[i]
+		}
+		return nil
+	}
+	for i := range s.list {
+		if s.list[i].field == field {
+			return &s.list[i]
+		}
+	}
+	return nil
+}
+
+// add begins a field.
+func (s *sights) add(field string) *seen {
+	s.list = append(s.list, seen{field: field})
+	switch n := len(s.list); {
+	case n == few+1:
+		s.index = make(map[string]int, 4*few)
+		for i := range s.list {
+			s.index[s.list[i].field] = i
+		}
+	case n > few:
+		s.index[field] = n - 1
+	}
+	return &s.list[len(s.list)-1]
+}
+
 // sights are what a comparison shows of the fields that are wanted.
-func (l *ladders) sights(f *found, wanted func(field string) bool) map[string]*seen {
-	out := map[string]*seen{}
+func (l *ladders) sights(f *found, wanted func(field string) bool) (out sights) {
 	for i := range f.sightings.list {
 		one := &f.sightings.list[i]
 		field := one.name()
-		s := out[field]
+		s := out.of(field)
 		if s == nil {
 			if !wanted(field) {
 				continue
 			}
-			s = &seen{}
-			out[field] = s
+			s = out.add(field)
 		}
 		l.look(&s.sight, one)
 		s.places++
