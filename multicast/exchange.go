@@ -33,8 +33,8 @@ const (
 )
 
 // Exchange is one sampled request and its three responses. Deliver owns it until it returns, but
-// reads its headers only; the byte slices are then given back to the memory budget, so whoever keeps them longer copies
-// them. Deliver may set Unknown, where an exchange turns out to be one that cannot be judged, and it is counted so.
+// reads its headers only; then the bodies' room is given to other exchanges, so whoever keeps bytes of them longer copies
+// these: a build with the race detector overwrites the rest. Deliver may set Unknown, where an exchange turns out to be one that cannot be judged, and it is counted so.
 type Exchange struct {
 	ID        string      // X-Shadow-Id as the shadows saw it: 32 hex digits
 	Time      time.Time   // when the request arrived

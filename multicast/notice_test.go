@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // newPriorHTTP2 is an upstream that speaks HTTP/2 without TLS; it returns its address.
@@ -38,6 +39,7 @@ func TestClientThatDoesNotReadNoticesDelaysNobody(t *testing.T) {
 	deaf := s.dial()
 	deaf.send("GET /hints HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	<-told // more than any buffer on the way holds: the primary is not kept waiting either
+	_ = deaf.SetDeadline(time.Now().Add(patience))
 	if _, body := s.get("/other"); body != "of /other" {
 		t.Errorf("another client got %q", body)
 	}
