@@ -29,9 +29,7 @@ func (n *noise) remedies(field string, f *noisyField) (list []remedy) {
 	if inBody {
 		list = append(list, n.tolerances(field, f)...)
 	}
-	if !strings.HasPrefix(field, "cookie") { // a cookie's attributes are read before rules run
-		list = append(list, masks(field, f)...)
-	}
+	list = append(list, masks(field, f)...)
 	if inBody {
 		list = append(list, absences(field)...)
 	}
