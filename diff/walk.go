@@ -62,6 +62,9 @@ func sentKey(key string, v *normalize.Value) string {
 	return key
 }
 
+// masked tells whether a rule has masked the key of a value: it was one of many.
+func masked(v *normalize.Value) bool { return v.Special != nil && v.Special.Masked }
+
 // equal is exact, and quick where the values differ.
 func (w *walk) equal(l, r *normalize.Value) bool {
 	if l.Hash != r.Hash {
@@ -157,9 +160,9 @@ func (w *walk) member(key string, l, r *normalize.Value, fold bool, do func()) {
 	s := step{key: sentKey(key, l), rightKey: sentKey(key, r), ends: [2]bool{ends(l), ends(r)}}
 	above := w.place
 	if l != nil {
-		w.place = above.key(s.key, fold)
+		w.place = above.key(s.key, fold || masked(l))
 	} else {
-		w.place = above.key(s.rightKey, fold)
+		w.place = above.key(s.rightKey, fold || masked(r))
 	}
 	w.path = append(w.path, s)
 	do()

@@ -172,8 +172,8 @@ func (a *applier) maskKey(key string, special *Special, sent string, l level) (s
 			continue
 		}
 		to := r.text(key, a.numbering(i))
-		if a.count(i, to != key) && special == nil {
-			special = &Special{Sent: sent}
+		if a.count(i, to != key) {
+			special = &Special{Sent: sent, Masked: true}
 		}
 		key = to
 	}

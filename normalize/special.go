@@ -19,6 +19,7 @@ func (v *Value) with(s *Special) {
 	if s.Sent != "" && both.Sent == "" {
 		both.Sent = s.Sent
 	}
+	both.Masked = both.Masked || s.Masked
 	both.Inside = both.Inside || s.Inside
 	both.Parsed = both.Parsed || s.Parsed
 	v.Special = &both

@@ -44,6 +44,7 @@ type Special struct {
 	Keys      []*Pattern // of an array: its elements are paired by these, relative to the element
 	Sequence  string     // of a markup element: the names of its children in order
 	Sent      string     // the key as sent, where a rule has renamed it; "" means that it has not been
+	Masked    bool       // a rule has masked the key: it is one of many that count as one field
 	Inside    bool       // parsed from a string: pointers end at that string
 	Parsed    bool       // the same, and equal to nothing that was sent as it is: a string stays one to whoever reads it
 }
