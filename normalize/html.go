@@ -15,6 +15,9 @@ import (
 // maxTags is how deep HTML may nest; browsers make it no deeper either.
 const maxTags = 512
 
+// maxAttrs bounds the attributes of one element of HTML: the tokenizer looks through as many places for every later tag.
+const maxAttrs = 4096
+
 // htmlElement is what an open element of HTML has beside.
 type htmlElement struct {
 	facts       tagFacts
@@ -32,21 +35,40 @@ type htmlElement struct {
 type htmlReader struct {
 	markup
 	tokens    *html.Tokenizer
-	rootAttrs []Member // of html, from all its tags
+	tags      []openTag // of the open elements, the document too: what is looked through for every tag
+	rootAttrs []Member  // of html, from all its tags
 	bodyAttrs []Member
 	hasHead   bool
 	headEnded bool
 	hasBody   bool
-	crossed   bool // an end tag was out of place, and all that end nothing count from now on
-	newline   bool // the next text's first newline does not count
-	tooDeep   bool
+	crossed   bool   // an end tag was out of place, and all that end nothing count from now on
+	standard  bool   // the doctype is that of no quirks, in which a table ends a paragraph
+	newline   bool   // the next text's first newline does not count
+	refused   string // why it is given up
+}
+
+// openTag is what end tags ask of an open element.
+type openTag struct {
+	name    string
+	facts   tagFacts
+	foreign bool // in SVG or MathML
+	barrier bool // the same, but HTML within
+}
+
+// wanted says which open elements are looked for and what they are not looked for behind.
+type wanted struct {
+	name, or   string   // "" is none
+	facts      tagFacts // or one of these
+	bars       tagFacts
+	barA, barB string
+	except     tagFacts // does not bar
 }
 
 // html reads an HTML document or a part of one (WHATWG HTML, section 13).
 func (r *reader) html(data []byte) (root Value, why string, ok bool) {
 	data = bytes.TrimPrefix(data, []byte(bom))
 	h := htmlReader{markup: markup{reader: r}, tokens: html.NewTokenizer(bytes.NewReader(data))}
-	h.start("")
+	h.enter("", htmlElement{})
 	for {
 		kind := h.tokens.Next()
 		if kind == html.ErrorToken {
@@ -56,8 +78,8 @@ func (r *reader) html(data []byte) (root Value, why string, ok bool) {
 		switch {
 		case h.failed:
 			return Value{}, noMemory, false
-		case h.tooDeep:
-			return Value{}, fmt.Sprintf("it nests over %d levels", maxTags), false
+		case h.refused != "":
+			return Value{}, h.refused, false
 		}
 	}
 	if err := h.tokens.Err(); err != io.EOF {
@@ -109,7 +131,9 @@ func (h *htmlReader) token(kind html.TokenType) {
 	case html.DoctypeToken:
 		if len(h.open) == 1 && len(h.values) == 0 {
 			name, more, _ := strings.Cut(strings.Join(strings.Fields(string(h.tokens.Text())), " "), " ")
-			h.addText(doctypeKey, textOf(strings.TrimSpace(strings.ToLower(name)+" "+more)))
+			doctype := strings.TrimSpace(strings.ToLower(name) + " " + more)
+			h.standard = doctype == "html"
+			h.addText(doctypeKey, textOf(doctype))
 		}
 	}
 }
@@ -131,7 +155,7 @@ func (h *htmlReader) outside() bool {
 
 func (h *htmlReader) needRoot() {
 	if len(h.open) == 1 {
-		h.start("html").html = htmlElement{facts: factsOf("html"), root: true, edge: true}
+		h.enter("html", htmlElement{facts: factsOf("html"), root: true, edge: true})
 	}
 }
 
@@ -139,7 +163,7 @@ func (h *htmlReader) needHead() {
 	h.needRoot()
 	if !h.hasHead {
 		h.hasHead = true
-		h.start("head").html = htmlElement{facts: factsOf("head"), edge: true}
+		h.enter("head", htmlElement{facts: factsOf("head"), edge: true})
 	}
 }
 
@@ -153,7 +177,7 @@ func (h *htmlReader) needBody() {
 		h.close()
 	}
 	h.hasBody = true
-	h.start("body").html = htmlElement{facts: factsOf("body"), edge: true}
+	h.enter("body", htmlElement{facts: factsOf("body"), edge: true})
 }
 
 // text adds a text with its white space as it is seen: runs are one space, and at a block's edges there is none.
@@ -207,7 +231,19 @@ func (h *htmlReader) close() {
 	if e.html.space && !e.html.edge && e.html.facts&tagBlock == 0 {
 		h.write(" ")
 	}
+	h.leave()
+}
+
+// enter opens an element.
+func (h *htmlReader) enter(name string, e htmlElement) {
+	h.start(name).html = e
+	h.tags = append(h.tags, openTag{name, e.facts, e.foreign, e.foreign && e.integration})
+}
+
+// leave closes the innermost element without a look at its white space.
+func (h *htmlReader) leave() {
 	h.end()
+	h.tags = h.tags[:len(h.tags)-1]
 }
 
 // closeTo ends the innermost elements down to the i-th. Formatting that is not closed itself would go on behind it.
@@ -223,18 +259,18 @@ func (h *htmlReader) closeTo(i int) {
 	h.close()
 }
 
-// find is the innermost open element of a kind, unless one that bars it is further in; minus one where there is none.
-func (h *htmlReader) find(is, bars func(name string, facts tagFacts) bool) int {
-	for i := len(h.open) - 1; i >= 3; i-- { // the document, html, head and body are ended by nothing
-		e := &h.open[i]
+// find is the innermost open element that is wanted; minus one where there is none or one that bars it is further in.
+func (h *htmlReader) find(w wanted) int {
+	for i := len(h.tags) - 1; i >= 3; i-- { // the document, html, head and body are ended by nothing
+		tag := &h.tags[i]
 		switch {
-		case e.html.foreign:
-			if e.html.integration {
+		case tag.foreign:
+			if tag.barrier {
 				return -1
 			}
-		case is(e.name, e.html.facts):
+		case tag.name == w.name || tag.name == w.or || tag.facts&w.facts != 0:
 			return i
-		case bars(e.name, e.html.facts):
+		case tag.facts&w.bars != 0 && tag.facts&w.except == 0 || tag.name == w.barA || tag.name == w.barB:
 			return -1
 		}
 	}
@@ -244,6 +280,11 @@ func (h *htmlReader) find(is, bars func(name string, facts tagFacts) bool) int {
 func (h *htmlReader) startTag(name string, attrs, selfClosing bool) {
 	facts := factsOf(name)
 	switch {
+	case (name == "html" || name == "head" || name == "body") && (h.inTemplate() || h.inForeign()): // no element, but what follows may go otherwise
+		h.crossed = true
+		h.before(0)
+		h.addText("!"+name, "")
+		return
 	case name == "html":
 		h.needRoot()
 		h.keepAttrs(&h.rootAttrs, attrs)
@@ -267,7 +308,7 @@ func (h *htmlReader) startTag(name string, attrs, selfClosing bool) {
 		}
 	}
 	if len(h.open) > maxTags {
-		h.tooDeep = true
+		h.refused = fmt.Sprintf("it nests over %d levels", maxTags)
 		return
 	}
 	if e := h.top(); e.html.foreign && !e.html.integration {
@@ -277,21 +318,23 @@ func (h *htmlReader) startTag(name string, attrs, selfClosing bool) {
 		}
 	}
 	h.makeRoom(name, facts)
+	if isTablePart(h.top().name) && !isTablePart(name) && facts&(tagUnseen|tagScope) == 0 { // browsers move it out of the table
+		h.crossed = true
+	}
 	if name == "svg" || name == "math" {
 		h.foreign(name, attrs, selfClosing)
 		return
 	}
 	h.before(facts)
 	verbatim := h.top().html.facts & tagVerbatim
-	e := h.start(name)
-	e.html = htmlElement{facts: facts | verbatim, edge: facts&tagBlock != 0 || name == "button"}
+	h.enter(name, htmlElement{facts: facts | verbatim, edge: facts&tagBlock != 0 || name == "button"})
 	h.addAttrs(attrs)
 	if selfClosing && facts&tagVoid == 0 && h.inForeign() {
 		h.attr("!empty", "") // whether that counts is not sure there
 	}
 	switch {
 	case facts&tagVoid != 0:
-		h.end()
+		h.leave()
 	case name == "pre" || name == "listing" || name == "textarea":
 		h.newline = true
 	case name == "noscript":
@@ -301,7 +344,11 @@ func (h *htmlReader) startTag(name string, attrs, selfClosing bool) {
 
 // inForeign tells whether some open element is of SVG or MathML.
 func (h *htmlReader) inForeign() bool {
-	return slices.ContainsFunc(h.open, func(e element) bool { return e.html.foreign })
+	return slices.ContainsFunc(h.tags, func(t openTag) bool { return t.foreign })
+}
+
+func (h *htmlReader) inTemplate() bool {
+	return slices.ContainsFunc(h.tags, func(t openTag) bool { return t.name == "template" && !t.foreign })
 }
 
 // breaksOut ends SVG or MathML before an element of HTML that does not belong there.
@@ -327,12 +374,11 @@ func (h *htmlReader) foreign(name string, attrs, selfClosing bool) {
 	} else {
 		h.before(0)
 	}
-	e := h.start(name)
-	e.html = htmlElement{facts: facts, foreign: true, integration: isIntegration(name), edge: facts&tagBlock != 0}
+	h.enter(name, htmlElement{facts: facts, foreign: true, integration: isIntegration(name), edge: facts&tagBlock != 0})
 	h.addAttrs(attrs)
 	h.tokens.NextIsNotRawText()
 	if selfClosing {
-		h.end()
+		h.leave()
 	}
 	h.setCDATA()
 }
@@ -344,7 +390,7 @@ func (h *htmlReader) setCDATA() {
 
 // addAttrs adds the tag's attributes to the innermost element.
 func (h *htmlReader) addAttrs(more bool) {
-	for more {
+	for from := h.top().attrs; more && h.mayHave(len(h.attrs)-from); {
 		var key, value []byte
 		key, value, more = h.tokens.TagAttr()
 		h.attr(h.attribute(key, value))
@@ -353,7 +399,7 @@ func (h *htmlReader) addAttrs(more bool) {
 
 // keepAttrs adds them to those that html and body get in the end. The first of each name counts.
 func (h *htmlReader) keepAttrs(list *[]Member, more bool) {
-	for more {
+	for more && h.mayHave(len(*list)) {
 		var key, value []byte
 		key, value, more = h.tokens.TagAttr()
 		name, text := h.attribute(key, value)
@@ -363,6 +409,14 @@ func (h *htmlReader) keepAttrs(list *[]Member, more bool) {
 		}
 		*list = append(*list, Member{Key: name, Value: stringValue(text)})
 	}
+}
+
+// mayHave tells whether one may follow so many attributes.
+func (h *htmlReader) mayHave(n int) bool {
+	if n >= maxAttrs {
+		h.refused = fmt.Sprintf("a tag has over %d attributes", maxAttrs)
+	}
+	return n < maxAttrs
 }
 
 func (h *htmlReader) attribute(key, value []byte) (name, text string) {
@@ -388,23 +442,23 @@ func (h *htmlReader) makeRoom(name string, facts tagFacts) {
 		for h.endTop("rb", "rt") || h.endTop("rp", "rp") {
 		}
 	case "a":
-		if i := h.find(named("a"), inScope); i >= 0 && !h.crosses(i) {
+		if i := h.find(wanted{name: "a", bars: tagScope}); i >= 0 && !h.crosses(i) {
 			h.closeTo(i)
 		}
 	case "button":
-		if i := h.find(named("button"), inScope); i >= 0 {
+		if i := h.find(wanted{name: "button", bars: tagScope}); i >= 0 {
 			h.closeTo(i)
 		}
 	case "caption", "colgroup", "col", "tbody", "thead", "tfoot", "tr", "td", "th":
 		h.tablePart(name)
 		return
 	}
-	if facts&tagEndsP != 0 {
-		if i := h.find(named("p"), inButtonScope); i >= 0 {
+	if facts&tagEndsP != 0 && (name != "table" || h.standard) {
+		if i := h.find(paragraph()); i >= 0 {
 			h.closeTo(i)
 		}
 	}
-	if isHeading(name) && isHeading(h.top().name) && !h.top().html.foreign {
+	if facts&h.top().html.facts&tagHeading != 0 {
 		h.close()
 	}
 }
@@ -421,9 +475,7 @@ func (h *htmlReader) endTop(a, b string) bool {
 
 // endItem ends an open item of the same list.
 func (h *htmlReader) endItem(a, b string) {
-	i := h.find(func(name string, _ tagFacts) bool { return name == a || name == b }, func(name string, facts tagFacts) bool {
-		return facts&tagSpecial != 0 && name != "address" && name != "div" && name != "p"
-	})
+	i := h.find(wanted{name: a, or: b, bars: tagSpecial, except: tagThrough})
 	if i >= 0 {
 		h.closeTo(i)
 	}
@@ -431,8 +483,9 @@ func (h *htmlReader) endItem(a, b string) {
 
 // tablePart ends the parts of the table that another part ends, and begins those that it needs around it.
 func (h *htmlReader) tablePart(name string) {
-	table := h.find(named("table"), func(name string, _ tagFacts) bool { return name == "template" })
-	if table < 0 {
+	table := h.find(wanted{name: "table", barA: "template"})
+	if table < 0 { // a fragment for a table; in a page browsers pass over the tag
+		h.crossed = true
 		return
 	}
 	switch name {
@@ -483,25 +536,22 @@ func (h *htmlReader) begin(table int, part string) {
 // put begins an element that no tag asks for.
 func (h *htmlReader) put(name string) {
 	h.before(tagBlock)
-	h.start(name).html = htmlElement{facts: factsOf(name), edge: true}
+	h.enter(name, htmlElement{facts: factsOf(name), edge: true})
 }
 
-func named(want string) func(string, tagFacts) bool {
-	return func(name string, _ tagFacts) bool { return name == want }
-}
-
-func inScope(_ string, facts tagFacts) bool { return facts&tagScope != 0 }
-
-func inButtonScope(name string, facts tagFacts) bool { return facts&tagScope != 0 || name == "button" }
+func paragraph() wanted { return wanted{name: "p", bars: tagScope, barA: "button"} }
 
 // crosses tells whether ending the i-th element would reach over another that is no mere part of a line.
 func (h *htmlReader) crosses(i int) bool {
-	return slices.ContainsFunc(h.open[i+1:], func(e element) bool { return e.html.facts&tagSpecial != 0 || e.html.foreign })
+	return slices.ContainsFunc(h.tags[i+1:], func(t openTag) bool { return t.facts&tagSpecial != 0 || t.foreign })
 }
 
 func (h *htmlReader) endTag(name string) {
 	switch {
 	case name == "html" || name == "body": // what follows belongs into the body all the same
+		if h.outside() {
+			h.needBody()
+		}
 		return
 	case name == "head":
 		h.headEnded = true
@@ -522,8 +572,8 @@ func (h *htmlReader) endTag(name string) {
 
 // endForeign ends an element of SVG or MathML.
 func (h *htmlReader) endForeign(name string) bool {
-	for i := len(h.open) - 1; i >= 3 && h.open[i].html.foreign; i-- {
-		if h.open[i].name == name {
+	for i := len(h.tags) - 1; i >= 3 && h.tags[i].foreign; i-- {
+		if h.tags[i].name == name {
 			h.closeTo(i)
 			return true
 		}
@@ -533,43 +583,42 @@ func (h *htmlReader) endForeign(name string) bool {
 
 func (h *htmlReader) endHTML(name string) {
 	facts := factsOf(name)
-	i := -1
+	w := wanted{name: name, bars: tagScope}
 	switch {
 	case name == "p":
-		if i = h.find(named("p"), inButtonScope); i < 0 {
-			h.startTag("p", false, false)
-			i = len(h.open) - 1
-		}
-	case facts&tagFormatting != 0:
-		if i = h.find(named(name), inScope); i >= 0 && h.crosses(i) {
-			h.stray(name)
-			return
-		}
-	case name == "form":
-		i = h.find(named("form"), inScope)
-		if i >= 0 && slices.ContainsFunc(h.open[i+1:], func(e element) bool { return e.html.facts&tagImplied == 0 || e.html.foreign }) {
-			h.stray(name)
-			return
-		}
-	case isHeading(name):
-		i = h.find(func(name string, _ tagFacts) bool { return isHeading(name) }, inScope)
+		w = paragraph()
+	case facts&tagFormatting != 0 || name == "form":
+	case facts&tagHeading != 0:
+		w.facts = tagHeading
 	case name == "li":
-		i = h.find(named("li"), func(name string, facts tagFacts) bool { return inScope(name, facts) || name == "ul" || name == "ol" })
+		w.barA, w.barB = "ul", "ol"
 	case name == "table" || facts&tagSpecial != 0 && facts&tagImplied != 0 && facts&tagEndsP == 0:
-		i = h.find(named(name), func(name string, _ tagFacts) bool { return name == "table" || name == "template" })
+		w.bars, w.barA, w.barB = 0, "table", "template"
 	case name == "template":
-		i = h.find(named(name), func(string, tagFacts) bool { return false })
-	case facts&tagSpecial != 0 || name == "dialog":
-		i = h.find(named(name), inScope)
-	default:
-		i = h.find(named(name), func(_ string, facts tagFacts) bool { return facts&tagSpecial != 0 })
+		w.bars = 0
+	case facts&tagSpecial == 0 && name != "dialog":
+		w.bars = tagSpecial
+	}
+	i := h.find(w)
+	switch {
+	case name == "p" && i < 0 && h.hasBody && !h.crossed && !h.inTemplate():
+		h.startTag("p", false, false)
+		i = len(h.open) - 1
+	case i >= 0 && (facts&tagFormatting != 0 && h.crosses(i) || name == "form" && !h.allImplied(i)):
+		h.stray(name)
+		return
 	}
 	switch {
 	case i >= 0:
 		h.closeTo(i)
-	case h.crossed:
+	case h.crossed || !h.hasBody || h.inTemplate():
 		h.stray(name)
 	}
+}
+
+// allImplied tells whether all elements within the i-th need no end tag.
+func (h *htmlReader) allImplied(i int) bool {
+	return !slices.ContainsFunc(h.tags[i+1:], func(t openTag) bool { return t.facts&tagImplied == 0 || t.foreign })
 }
 
 // stray keeps an end tag that cannot be made sense of here.

@@ -15,15 +15,23 @@ const (
 	tagHead                            // belongs into the head before the body has begun
 	tagBreaksOut                       // ends svg and math
 	tagVerbatim                        // white space within counts
+	tagHeading                         // is ended by the end tag of any
+	tagThrough                         // does not end the search for an item's end
 )
 
 func factsOf(name string) tagFacts {
 	switch name {
 	case "p":
-		return tagSpecial | tagBlock | tagEndsP | tagImplied | tagBreaksOut
-	case "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "menu", "center", "blockquote":
+		return tagSpecial | tagBlock | tagEndsP | tagImplied | tagBreaksOut | tagThrough
+	case "div":
+		return tagSpecial | tagBlock | tagEndsP | tagBreaksOut | tagThrough
+	case "address":
+		return tagSpecial | tagBlock | tagEndsP | tagThrough
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		return tagSpecial | tagBlock | tagEndsP | tagBreaksOut | tagHeading
+	case "ul", "ol", "dl", "menu", "center", "blockquote":
 		return tagSpecial | tagBlock | tagEndsP | tagBreaksOut
-	case "address", "article", "aside", "details", "dir", "fieldset", "figcaption", "figure", "footer", "form", "header",
+	case "article", "aside", "details", "dir", "fieldset", "figcaption", "figure", "footer", "form", "header",
 		"hgroup", "main", "nav", "search", "section", "summary":
 		return tagSpecial | tagBlock | tagEndsP
 	case "dialog":
@@ -103,9 +111,13 @@ func isMarker(name string) bool {
 	return false
 }
 
-// isHeading tells whether an element is h1 to h6; any of their end tags ends any of them.
-func isHeading(name string) bool {
-	return len(name) == 2 && name[0] == 'h' && '1' <= name[1] && name[1] <= '6'
+// isTablePart tells whether an element may hold, of what is seen, parts of a table alone.
+func isTablePart(name string) bool {
+	switch name {
+	case "table", "tbody", "thead", "tfoot", "tr", "colgroup", "col":
+		return true
+	}
+	return false
 }
 
 // isBoolean tells whether an attribute is true by being there, so that its own name as a value says no more than none.
