@@ -36,8 +36,9 @@ func growStack[T any](b *budget, stack *[]T) bool {
 	return true
 }
 
-// maxKept is how many bytes of each stack, and of each kind of array in an arena, are kept for the next body.
-const maxKept = 16 << 20
+// maxKept is how many bytes of each stack, and of each kind of array in an arena, are kept for the next body until the
+// collector wants them: what usual JSON of a megabyte takes.
+const maxKept = 8 << 20
 
 // keep empties a stack that has been so high, or gives it up when it has become large.
 func keep[T any](stack []T, top int) []T {

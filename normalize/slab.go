@@ -28,9 +28,9 @@ func (a *arena) recycle() {
 
 // slab hands out pieces of arrays that grow as the body proves to be large.
 type slab[T any] struct {
-	free  []T   // what is left of the last array
-	size  int   // of the last array
-	taken [][]T // arrays that pieces were handed out of
+	last  []T   // the array that pieces are handed out of
+	free  []T   // what is left of it
+	taken [][]T // the parts of other arrays that were handed out; the capacity is the array's
 	spare [][]T // arrays of earlier bodies, all zero, the longest last
 }
 
@@ -49,15 +49,23 @@ func (s *slab[T]) carve(b *budget, n int) ([]T, bool) {
 		if array == nil {
 			array = make([]T, size)
 		}
-		s.taken = append(s.taken, array)
 		if len(s.free) > size-n {
+			s.taken = append(s.taken, array[:n])
 			return array[:n:n], true // of the last array more is left
 		}
-		s.free, s.size = array, size
+		s.retire()
+		s.last, s.free = array, array
 	}
 	out := s.free[:n:n]
 	s.free = s.free[n:]
 	return out, true
+}
+
+// retire puts the last array with the others.
+func (s *slab[T]) retire() {
+	if used := len(s.last) - len(s.free); used > 0 {
+		s.taken = append(s.taken, s.last[:used])
+	}
 }
 
 // next is how long a new array is to be that holds n elements: a little longer than the one before, or of just these.
@@ -67,7 +75,7 @@ func (s *slab[T]) next(n int) int {
 	if n > most/4 {
 		return n
 	}
-	return max(n, min(most, max(minSlab, 2*s.size)))
+	return max(n, min(most, max(minSlab, 2*len(s.last))))
 }
 
 // fromSpare takes an array of an earlier body that holds n elements, or nil.
@@ -88,16 +96,17 @@ func (s *slab[T]) recycle() {
 	for _, array := range s.spare {
 		room -= len(array)
 	}
-	for _, array := range s.taken {
-		if room -= len(array); room < 0 {
+	s.retire()
+	for _, used := range s.taken {
+		if room -= cap(used); room < 0 {
 			break
 		}
-		clear(array)
-		s.spare = append(s.spare, array)
+		clear(used)
+		s.spare = append(s.spare, used[:cap(used)])
 	}
 	slices.SortFunc(s.spare, func(a, b []T) int { return cmp.Compare(len(a), len(b)) })
 	clear(s.taken)
-	s.free, s.size, s.taken = nil, 0, s.taken[:0]
+	s.last, s.free, s.taken = nil, nil, s.taken[:0]
 }
 
 // takeItems moves the children of the array that closes off their stack.
