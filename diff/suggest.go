@@ -25,6 +25,7 @@ type Suggestion struct {
 	Quiets        int64 // of these, in which it would not
 	CandidateOnly int64 // in which the candidate alone differs, counted from the field's first noise on
 	Hides         int64 // of these, in which it would not: at most so many
+	ControlOnly   int64 // in which the secondary alone differs: where there is no fault, about as often
 	Both          int64 // in which both differ
 	Shows         int64 // of these, in which the candidate would still, and the noise would no longer hide it
 }
@@ -71,7 +72,7 @@ func (n *noise) suggest(route, field string, f *noisyField) (Suggestion, bool) {
 		return Suggestion{
 			Rule: r.rule, Route: route, Field: field, Reason: r.why, LastResort: r.rule.Drop != "",
 			Noise: f.control.all, Quiets: quiets,
-			CandidateOnly: f.alone.all, Hides: f.alone.of(r.hides) + f.alone.over,
+			CandidateOnly: f.alone.all, Hides: f.alone.of(r.hides) + f.alone.over, ControlOnly: f.control.all - f.both.all,
 			Both: f.both.all, Shows: f.both.of(func(s *sight) bool { return !r.hides(s) }),
 		}, true
 	}
@@ -88,7 +89,8 @@ func (s *Suggestion) say() {
 	case s.Hides == 0:
 		s.Effect += fmt.Sprintf("; hides none of the %s in which the candidate alone differs", humanize.Comma(s.CandidateOnly))
 	default:
-		s.Effect += fmt.Sprintf("; would also hide %s of the %s in which the candidate alone differs", humanize.Comma(s.Hides), humanize.Comma(s.CandidateOnly))
+		s.Effect += fmt.Sprintf("; would also hide %s of the %s in which the candidate alone differs, as the secondary alone does in %s",
+			humanize.Comma(s.Hides), humanize.Comma(s.CandidateOnly), humanize.Comma(s.ControlOnly))
 	}
 	if s.Shows > 0 {
 		s.Effect += fmt.Sprintf("; would show %s in which the noise hides that the candidate differs", humanize.Comma(s.Shows))

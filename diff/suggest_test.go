@@ -153,10 +153,10 @@ func TestSuggestionsTellWhatTheyHide(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	s := list[0]
-	if s.Noise != 4 || s.Quiets != 4 || s.CandidateOnly != 4 || s.Hides != 1 || s.Both != 2 || s.Shows != 1 {
+	if s.Noise != 4 || s.Quiets != 4 || s.CandidateOnly != 4 || s.Hides != 1 || s.ControlOnly != 2 || s.Both != 2 || s.Shows != 1 {
 		t.Errorf("%+v", s)
 	}
-	want := "quiets 4 of 4; would also hide 1 of the 4 in which the candidate alone differs; would show 1 in which the noise hides that the candidate differs"
+	want := "quiets 4 of 4; would also hide 1 of the 4 in which the candidate alone differs, as the secondary alone does in 2; would show 1 in which the noise hides that the candidate differs"
 	if s.Effect != want || s.Reason != "differs in 4 of 8 between primary and secondary; both sides are times, at most 2s apart" {
 		t.Errorf("%s\n%s", s.Reason, s.Effect)
 	}

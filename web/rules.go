@@ -79,6 +79,7 @@ type suggestionItem struct {
 	Quiets        int64  `json:"quiets"`
 	CandidateOnly int64  `json:"candidate_only"`
 	Hides         int64  `json:"hides"`
+	ControlOnly   int64  `json:"control_only"`
 	Both          int64  `json:"both"`
 	Shows         int64  `json:"shows"`
 }
@@ -114,6 +115,6 @@ func (s *Server) suggestionItem(one *diff.Suggestion, route string) (suggestionI
 	return suggestionItem{
 		Route: one.Route, Field: one.Field, Page: s.prefix + fieldPath(route, one.Field), Rule: text,
 		Reason: one.Reason, Effect: one.Effect, LastResort: one.LastResort, Compared: one.Compared, Noise: one.Noise, Quiets: one.Quiets,
-		CandidateOnly: one.CandidateOnly, Hides: one.Hides, Both: one.Both, Shows: one.Shows,
+		CandidateOnly: one.CandidateOnly, Hides: one.Hides, ControlOnly: one.ControlOnly, Both: one.Both, Shows: one.Shows,
 	}, err
 }
