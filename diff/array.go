@@ -25,13 +25,12 @@ func (w *walk) arrays(l, r *normalize.Value, at int) {
 	case l.Loose || r.Loose:
 		w.looseArrays(l, r, at)
 	default:
-		w.ordered(l, r, at)
+		w.ordered(l, r, at, normalize.Classify(l.Items, r.Items))
 	}
 }
 
 // ordered compares two arrays whose elements have classes.
-func (w *walk) ordered(l, r *normalize.Value, at int) {
-	c := normalize.Classify(l.Items, r.Items)
+func (w *walk) ordered(l, r *normalize.Value, at int, c normalize.Classes) {
 	if c.Permuted() {
 		w.differ(KindOrder, l, r, "")
 		return

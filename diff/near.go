@@ -2,26 +2,29 @@ package diff
 
 import "shadowdiff/normalize"
 
-// looseArrays compares two ordered arrays in which tolerances hold for values. Closeness is no equivalence, so there are no
-// classes to align by, and in a series of values each close to the next many alignments are as long as each other. So what
-// both have in common at the beginning and at the end comes first: to pair two close elements there never costs another
-// pair. Between them the longest common block is taken first as in other arrays, unless as many elements are left on each
-// side and pairing them by position leaves no more differences.
+// looseArrays compares two ordered arrays in which tolerances hold for values.
+//
+// Where closeness makes classes of the elements at hand they align as others do. In a series of values each close to the
+// next it makes none: there, many blocks are as long as each other, and values could be said to have changed places that
+// have changed. So what both have in common at the beginning and at the end comes first, since pairing two close elements
+// there never costs another pair; and what is between aligns by blocks, unless as many elements are left on each side and
+// by position no more of them differ.
 func (w *walk) looseArrays(l, r *normalize.Value, at int) {
 	e := w.elements(l, r, at)
 	middle := e.between()
-	if middle.empty() && middle.i1-middle.i0 == middle.j1-middle.j0 {
+	straight := middle.i1-middle.i0 == middle.j1-middle.j0
+	if middle.empty() && straight {
 		return
 	}
-	if len(l.Items) == len(r.Items) && len(l.Items) > 1 && e.allMatch() {
-		w.differ(KindOrder, l, r, "")
-		return
-	}
+	c, closeToo := e.equality.Classify(l.Items, r.Items)
 	if e.equality.Bounded && e.note == "" {
 		e.note = tooManyClose
 		defer func() { e.note = "" }()
 	}
-	straight := middle.i1-middle.i0 == middle.j1-middle.j0
+	if closeToo || c.Permuted() {
+		w.ordered(l, r, at, c)
+		return
+	}
 	blocks, ok := e.nearBlocks(middle)
 	switch {
 	case !ok:
@@ -45,16 +48,6 @@ func (e *elements) between() area {
 		a.j1--
 	}
 	return a
-}
-
-// allMatch tells whether all elements can be paired with equal ones.
-func (e *elements) allMatch() bool {
-	for _, j := range e.equality.Match(pointersTo(e.left), pointersTo(e.right)) {
-		if j < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // nearBlocks finds the blocks of an area from left to right; false when too many elements are alike.

@@ -1,6 +1,9 @@
 package normalize
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // isPaired tells whether the value is an array whose elements are paired by key.
 func (v *Value) isPaired() bool {
@@ -51,10 +54,19 @@ func (k *keyring) read(element *Value) bool {
 		if part == nil || part.Type == Null {
 			return false
 		}
-		k.key = appendExact(k.key, part)
+		if part.isScalar() || part.Loose && part.Size <= looseKey {
+			k.key = appendExact(k.key, part)
+		} else {
+			k.key = binary.LittleEndian.AppendUint64(append(k.key, "hash"...), part.Hash)
+		}
 	}
 	return true
 }
+
+// looseKey is how many values an array or object that is a key, and in which something is tolerated, may hold to go by its
+// exact text. All others go by their hash, or keys that are nested in keys would be written again for each level. Should two
+// of them share it, what they differ in is found inside.
+const looseKey = 16
 
 // at is the value that a pattern without wildcards names relative to v, or nil. A member is named by its key, or by the
 // one it was sent with before a rule renamed it.
