@@ -180,10 +180,8 @@ func TestCurlSeesThePrimary(t *testing.T) {
 				asked = asked[:len(asked)-1]
 			}
 			s := newRawStage(t, test.primary, "", "", nil)
-			want := curlEach(t, test.version, strings.TrimPrefix(h1, "http://"), asked)
-			direct := takeTold(told, len(asked))
-			got := curlEach(t, test.version, s.addr, asked)
-			through := takeTold(told, len(asked))
+			want, direct := curlUntilSent(t, test.version, strings.TrimPrefix(h1, "http://"), asked, told)
+			got, through := curlUntilSent(t, test.version, s.addr, asked, told)
 			for i, request := range asked {
 				if want[i] != got[i] {
 					t.Errorf("%q: directly\n%.1000s\nthrough the proxy\n%.1000s", request, want[i], got[i])
@@ -192,6 +190,22 @@ func TestCurlSeesThePrimary(t *testing.T) {
 			}
 		})
 	}
+}
+
+// curlUntilSent is curlEach, and what the primary was told. On a busy machine some versions of curl give up an upload over
+// HTTP/2 by themselves ("failed sending data"), to whatever server; then all is asked again.
+func curlUntilSent(t *testing.T, version, addr string, requests [][]string, told <-chan received) (answers []string, asked []received) {
+	t.Helper()
+	for range 5 {
+		if answers = curlEach(t, version, addr, requests); !slices.ContainsFunc(answers, func(a string) bool { return strings.HasPrefix(a, "exit 55\n") }) {
+			return answers, takeTold(told, len(requests))
+		}
+		for len(told) > 0 {
+			<-told
+		}
+	}
+	t.Fatal("curl sends no upload")
+	return nil, nil
 }
 
 // curlEach sends all requests to one address, each with a host of its own and so on a connection of its own, and returns
@@ -213,7 +227,7 @@ func curlEach(t *testing.T, version, addr string, requests [][]string) []string 
 	answers := make([]string, len(requests))
 	for i := range answers {
 		answer, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(i)))
-		if err != nil {
+		if err != nil && exits[i] != "55" {
 			t.Fatal(err)
 		}
 		answers[i] = "exit " + exits[i] + "\n" + sortHead(string(answer))

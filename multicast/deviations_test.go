@@ -276,7 +276,7 @@ func deviationsOfAnswers() []deviation {
 			says: "A client of HTTP/1.1 that asks for trailers (TE: trailers) gets the answers of an HTTP/2 primary in chunks, since trailers may follow; for any other " +
 				"those beside a length are lost, unless they were announced.",
 			request: allowChunksForTrailers,
-			show: func(t *testing.T, _ deviation) { showLateTrailers(t) },
+			show:    func(t *testing.T, _ deviation) { showLateTrailers(t) },
 		},
 		{
 			name: "header names",
