@@ -21,6 +21,7 @@ const (
 
 // xmlElement is what an open element of XML has beside.
 type xmlElement struct {
+	number   int
 	sent     string // its name in the tags
 	space    string // its namespace
 	preserve bool   // xml:space: white space counts
@@ -40,6 +41,7 @@ type xmlReader struct {
 	hidden   []declaration        // what the declarations of open elements hide
 	doctype  bool
 	hasRoot  bool
+	number   int   // of the element that began last
 	previous int64 // where the token before ended
 }
 
@@ -47,6 +49,7 @@ type xmlReader struct {
 type namespace struct {
 	uri   string
 	level int
+	used  int // the element, by number, that has said last what the prefix stands for
 }
 
 // declaration is a prefix and what it stood for before; absent when that was nothing.
@@ -159,7 +162,8 @@ func (x *xmlReader) startElement(t xml.StartElement) error {
 	above := x.top().xml
 	x.hasRoot = true
 	e := x.start("")
-	e.xml = xmlElement{sent: sentName(t.Name), preserve: above.preserve, hides: len(x.hidden)}
+	x.number++
+	e.xml = xmlElement{number: x.number, sent: sentName(t.Name), preserve: above.preserve, hides: len(x.hidden)}
 	if err := x.checkTag(t.Attr); err != nil {
 		return err
 	}
@@ -217,7 +221,7 @@ func (x *xmlReader) declare(a xml.Attr) error {
 	if !x.budget.take(int64(len(prefix)+len(a.Value)) + 128) {
 		x.failed = true
 	}
-	x.spaces[prefix] = namespace{a.Value, len(x.open)}
+	x.spaces[prefix] = namespace{uri: a.Value, level: len(x.open)}
 	return nil
 }
 
@@ -286,7 +290,9 @@ func (x *xmlReader) usedPrefixes(text string) {
 			start--
 		}
 		prefix := text[start:colon]
-		if space, ok := x.spaces[prefix]; ok && prefix != "" && prefix != "xml" {
+		if space, ok := x.spaces[prefix]; ok && prefix != "" && prefix != "xml" && space.used != x.top().xml.number {
+			space.used = x.top().xml.number
+			x.spaces[prefix] = space
 			x.attr(x.name([]byte("@xmlns:"+prefix)), textOf(space.uri))
 		}
 		from = colon + 1
