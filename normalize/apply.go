@@ -46,7 +46,8 @@ func (n *Normalizer) applier(p *plan) *applier {
 func (a *applier) run(root *Value) (fate, bool) {
 	a.begin()
 	l := a.cover(level{})
-	if gone := a.gone(root, nil, l, true); gone != stays {
+	there := len(root.Items)+len(root.Members) > 0 || root.Type != Object && root.Type != Array
+	if gone := a.gone(root, nil, l, there); gone != stays {
 		return gone, true
 	}
 	if l.end == l.first && len(a.states) == 0 {
@@ -87,7 +88,7 @@ func (a *applier) cover(l level) level {
 }
 
 // gone tells whether a value is taken out, with its hidden copies. Only members, and a whole body, can be absent: an
-// element without a value is still one.
+// element without a value is still one, and so is a body that is an empty object or array, to which fields may come.
 func (a *applier) gone(v *Value, hidden []Value, l level, member bool) fate {
 	if member {
 		for _, i := range a.active[l.first:l.end] {
@@ -122,6 +123,22 @@ func (r *rule) areAbsent(v *Value, hidden []Value) bool {
 		}
 	}
 	return r.isAbsent(v)
+}
+
+// emptied tells whether an object that is absent when it is empty has become so, because all its members are absent. It is
+// as if it had been sent without them; ignored is the number of dropped values before it was visited, since what holds a
+// dropped one was not sent empty.
+func (a *applier) emptied(m *Member, ignored int, l level) bool {
+	if m.Value.Type != Object || len(m.Value.Members) > 0 || len(m.Hidden) > 0 || a.ignored != ignored {
+		return false
+	}
+	for _, i := range a.active[l.first:l.end] {
+		if r := a.rules[i]; r.verb == verbAbsent && r.isAbsent(&m.Value) {
+			a.tallies[i].changed++
+			return true
+		}
+	}
+	return false
 }
 
 func (r *rule) isAbsent(v *Value) bool {

@@ -11,7 +11,8 @@ import (
 // one key are under the same rules.
 func (a *applier) members(v *Value, l level) (changed bool) {
 	if l.first == l.end {
-		if slices.ContainsFunc(a.states[l.states:], a.takesManyKeys) {
+		states := a.states[l.states:]
+		if 2*len(v.Members) < len(states) || slices.ContainsFunc(states, a.takesManyKeys) {
 			return a.allMembers(v, l, false)
 		}
 		return a.namedMembers(v, l)
@@ -131,8 +132,13 @@ func (a *applier) member(m *Member, l level, masked bool) (key string, gone, cha
 	if masked {
 		key, sent = a.maskKey(key, sent, m.Key, l)
 	}
+	ignored := a.ignored
 	changed = a.inside(&m.Value, below)
+	gone = changed && a.emptied(m, ignored, below)
 	a.leave(l, below)
+	if gone {
+		return m.Key, true, true
+	}
 	for i := range m.Hidden {
 		below = a.below(l, takes)
 		changed = a.inside(&m.Hidden[i], below) || changed
