@@ -22,7 +22,12 @@ type edits struct {
 
 	way  []*edit // to where the last difference was, below the root
 	path []step  // that led there
+	work int     // steps taken
 }
+
+// editWork bounds the steps that all differences take down the tree: those of a body that nests deeply are as long as it,
+// each of them.
+const editWork = 50_000_000
 
 // edit is a value of the left body in which, or instead of which, there is something else in the right one.
 type edit struct {
@@ -55,6 +60,9 @@ func (e *edits) walk(l, r *normalize.Body, limits Limits) {
 
 // differ notes one difference. The last step of a path has no index of a side that lacks the value.
 func (e *edits) differ(path []step, kind Kind) {
+	if e.work += len(path); e.work > editWork {
+		e.root.whole = true
+	}
 	at := e.resume(path)
 	for i := len(e.way); i < len(path); i++ {
 		side := Kind("")

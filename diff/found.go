@@ -12,6 +12,8 @@ type found struct {
 	limits      Limits
 	differences []Difference
 	cut         bool
+	weighed     int // differences whose pointers are in pointers
+	pointers    int // bytes
 	sums        map[string]*sum
 	changes     []change // for drift
 	lost        []span   // parts of the left body that the right has nothing to compare with
@@ -40,11 +42,24 @@ func (f *found) count(field string, kind Kind) *sum {
 	return s
 }
 
+// mostPointers bounds the pointers of all listed differences, in bytes: those of a body that nests deeply are as long as
+// it, each of them.
+const mostPointers = 32 << 20
+
 // keeps tells whether the difference just counted is to be listed: there is room, or it is the first of its field and
 // there is some room kept for these.
 func (f *found) keeps(s *sum) bool {
 	n := len(f.differences)
-	if n < f.limits.Differences || s.places == 1 && n < 2*f.limits.Differences {
+	for ; f.weighed < n; f.weighed++ {
+		d := &f.differences[f.weighed]
+		for _, pointer := range []*string{d.LeftPointer, d.RightPointer} {
+			if pointer != nil {
+				f.pointers += len(*pointer)
+			}
+		}
+	}
+	room := f.pointers < mostPointers
+	if room && n < f.limits.Differences || s.places == 1 && n < 2*f.limits.Differences {
 		return true
 	}
 	f.cut = true

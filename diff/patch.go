@@ -61,9 +61,7 @@ var errNotKept = errors.New("a body that is not kept whole cannot be patched")
 func (p *Patcher) Patch(route string, left, right *multicast.Response) ([]Operation, error) {
 	l := p.rules.Document(route, multicast.Primary, left, nil)
 	r := p.rules.Document(route, multicast.Candidate, right, nil)
-	f := newFound(p.limits)
-	f.bodies(&l.Body, &r.Body)
-	if len(f.differences) == 0 {
+	if p.same(&l.Body, &r.Body) {
 		return nil, nil
 	}
 	sentLeft := p.plain.Document(route, multicast.Primary, left, nil)
@@ -101,9 +99,16 @@ func (p *Patcher) leads(route string, left *normalize.Value, ops []Operation, ri
 		Outcome: multicast.OutcomeOK, Status: http.StatusOK, Body: body, Size: int64(len(body)),
 		Header: http.Header{"Content-Type": {"application/json"}},
 	}, nil)
-	f := newFound(p.limits)
-	f.bodies(&d.Body, &right.Body)
-	return len(f.differences) == 0
+	return p.same(&d.Body, &right.Body)
+}
+
+// same tells whether nothing differs.
+func (p *Patcher) same(l, r *normalize.Body) bool {
+	limits := p.limits
+	limits.Differences = 0 // none is listed
+	f := newFound(limits)
+	f.bodies(l, r)
+	return len(f.sums) == 0
 }
 
 // wholeBody is the operation that replaces the body.
