@@ -12,7 +12,8 @@ import (
 //	the model   {"id":1,"items":[A,B,C],"at":"10:00"}
 //	this body   {"id":1,"items":[X,A,B,C],"at":"10:07"}     reads {, 1, [, X and "10:07"
 //
-// No byte is compared twice with the same part of the model, but for the search below, which has a bound of its own.
+// Where a body and its model are in step no byte is compared twice. However they are made, comparing takes so many steps
+// for each byte of the body; then the model is put aside.
 type model struct {
 	on    bool
 	root  *Value // no rule has touched it
@@ -23,7 +24,7 @@ type model struct {
 
 	from, until, shift int  // the text from..until is the model's so many bytes further on
 	ended              bool // and then there is another byte
-	effort             int  // steps left for searching
+	effort             int  // steps left
 }
 
 // guided is an open container and that of the model in its place.
@@ -51,6 +52,9 @@ func (p *parser) follow(root *Value, text []byte) {
 // take reads the value at i by taking it from the model; it answers false where it has to be read.
 func (p *parser) take(i int) (end int, ok bool) {
 	m := &p.model
+	if m.guide = nil; m.effort <= 0 {
+		return i, false
+	}
 	like := p.alike(i)
 	m.guide = like
 	if like == nil || !p.stands(like, i) {
@@ -77,8 +81,11 @@ func (p *parser) stands(like *Value, i int) bool {
 		m.shift, m.from, m.until, m.ended = at-i, i, i, false
 	}
 	// One byte more than the value, since behind a number others could follow here.
+	m.effort -= 4
 	if end := min(i+n+1, len(p.text), len(m.text)-m.shift); m.until < end && !m.ended {
-		m.until += common(p.text[m.until:end], m.text[m.until+m.shift:end+m.shift])
+		same := common(p.text[m.until:end], m.text[m.until+m.shift:end+m.shift])
+		m.until += same
+		m.effort -= same
 		m.ended = m.until < end
 	}
 	return m.until > i+n || m.until == i+n && (like.Type != Number || m.until == len(p.text))
@@ -93,8 +100,8 @@ func (m *model) at(v *Value) int {
 	return int(at)
 }
 
-// searchPerByte is the steps of searching for each byte of the body.
-const searchPerByte = 8
+// effortPerByte is the steps for each byte of the body.
+const effortPerByte = 8
 
 // alike is the model's value in the place of the one at i.
 func (p *parser) alike(i int) *Value {
@@ -177,7 +184,6 @@ func (p *parser) search(g *guided, i int) int {
 		if p.stands(like, i) {
 			return int(f.place - 1)
 		}
-		m.effort -= m.until - i
 		if found < 0 && m.until >= i+g.length {
 			found = int(f.place - 1)
 		}

@@ -54,7 +54,7 @@ func (p *parser) parse(data []byte, records bool) bool {
 		p.arena = new(arena)
 	}
 	if p.model.on {
-		p.model.guide, p.model.effort = p.model.root, searchPerByte*len(data)
+		p.model.guide, p.model.effort = p.model.root, effortPerByte*len(data)
 	}
 	start := 0
 	if hasBOM(data) {
