@@ -81,7 +81,7 @@ func TestObjectsAreReadAsIfAlone(t *testing.T) {
 		}
 		return "{" + strings.Join(members, ",") + "}"
 	}
-	for range 300 {
+	for range 100 {
 		objects := make([]string, 1+random.IntN(6))
 		for i := range objects {
 			objects[i] = object(2)
