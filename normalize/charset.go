@@ -40,7 +40,7 @@ func toUTF8(data []byte, l label, reserve func(int64) bool) (out []byte, note st
 	case name == "" || !l.isText() && l.charset == "":
 		return data, "", nil
 	case isWideName(name):
-		if bytes.IndexByte(data, 0) < 0 && (l.json || l.records || l.html || l.xml) {
+		if bytes.IndexByte(data, 0) < 0 && l.hasBrackets() {
 			return data, "", nil // its brackets alone would have a zero
 		}
 		out, err = fromWide(data[mark:], name, reserve)
@@ -75,7 +75,7 @@ func markedCharset(data []byte) (name string, mark int) {
 
 // innerCharset is what a text says of its own charset: by its zeros, in the XML declaration, or in a meta element.
 func innerCharset(data []byte, l label) string {
-	if l.json || l.records || l.html || l.xml {
+	if l.hasBrackets() {
 		if name := zerosCharset(data); name != "" {
 			return name
 		}

@@ -40,6 +40,9 @@ func (l *label) isText() bool {
 	return l.json || l.records || l.sequence || l.xml || strings.HasPrefix(l.media, "text/")
 }
 
+// hasBrackets tells whether what is promised has characters of ASCII in it, whatever else.
+func (l *label) hasBrackets() bool { return l.json || l.records || l.sequence || l.html || l.xml }
+
 // promisesTree tells whether a body is one that becomes a tree without being JSON, if it is what it is called.
 func (l *label) promisesTree(data []byte) bool {
 	return l.html || l.xml || hasXMLDeclaration(data) || l.media == mediaForm || l.media == mediaEvents ||
