@@ -37,6 +37,21 @@ const (
 
 // suggestions lists a rule for each field that has one, those that quiet most first.
 func (n *noise) suggestions() []Suggestion {
+	list := n.gather()
+	list = slices.DeleteFunc(list, func(s Suggestion) bool { // a field or a route that no rule can name
+		return len(normalize.Config{Rules: []normalize.RuleConfig{s.Rule}}.Validate()) > 0
+	})
+	for i := range list {
+		list[i].say()
+	}
+	slices.SortFunc(list, func(a, b Suggestion) int {
+		return cmp.Or(cmp.Compare(b.Quiets, a.Quiets), strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field))
+	})
+	return list
+}
+
+// gather is what holds the lock: comparers may be waiting.
+func (n *noise) gather() []Suggestion {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	list := []Suggestion{}
@@ -44,14 +59,10 @@ func (n *noise) suggestions() []Suggestion {
 		for field, f := range r.fields {
 			if s, ok := n.suggest(route, field, f); ok {
 				s.Compared = r.compared.Load()
-				s.say()
 				list = append(list, s)
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Suggestion) int {
-		return cmp.Or(cmp.Compare(b.Quiets, a.Quiets), strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field))
-	})
 	return list
 }
 
@@ -66,9 +77,6 @@ func (n *noise) suggest(route, field string, f *noisyField) (Suggestion, bool) {
 			continue
 		}
 		r.rule.Route = route
-		if len(normalize.Config{Rules: []normalize.RuleConfig{r.rule}}.Validate()) > 0 {
-			continue // the verb takes no such field
-		}
 		return Suggestion{
 			Rule: r.rule, Route: route, Field: field, Reason: r.why, LastResort: r.rule.Drop != "",
 			Noise: f.control.all, Quiets: quiets,

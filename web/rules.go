@@ -19,8 +19,8 @@ type Rule struct {
 // unusedAfter is how many exchanges a rule may be without a match before it is called unused.
 const unusedAfter = 1_000
 
-// Unused tells whether the rule has matched nothing in 1,000 compared exchanges: a field or a route that is misspelt, or one
-// that is gone. Bodies that are the same, byte for byte, on all sides are not read, and no rule is needed for them.
+// Unused tells whether the rule has matched nothing in 1,000 compared exchanges: its field or its route is misspelt, or gone.
+// Where it was held against no document at all, the bodies may also have been the same bytes each time.
 func (r *Rule) Unused() bool { return r.Usage.Matched == 0 && r.Exchanges >= unusedAfter }
 
 // TooWide tells whether the rule has taken away a whole body, or left all of one free: nothing of it is compared then.

@@ -21,7 +21,8 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 		{normalize.RuleConfig{Drop: "body.at", Route: "GET /a"}, normalize.RuleUsage{Index: 0, Documents: 2100, Matched: 0}, 1000},
 		{normalize.RuleConfig{Mask: `body["x y"]`, Pattern: "[0-9]+: #", With: &with}, normalize.RuleUsage{Index: 1, Documents: 9, Matched: 3, Effective: 2, Values: 8, Changed: 7}, 1000},
 		{normalize.RuleConfig{Drop: "body"}, normalize.RuleUsage{Index: 2, Documents: 9, Matched: 9, Whole: 9}, 1000},
-		{normalize.RuleConfig{Absent: "body.b", When: "null"}, normalize.RuleUsage{Index: 3}, 999},
+		{normalize.RuleConfig{Absent: "body.b", When: "null"}, normalize.RuleUsage{Index: 3, Documents: 2}, 999},
+		{normalize.RuleConfig{Sort: "body.b", Route: "GET /b"}, normalize.RuleUsage{Index: 4}, 5000}, // there is no such route
 	})
 	text := r.get("/api/v1/rules")
 	keys := []string{
@@ -29,7 +30,7 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 	}
 	var all list[map[string]any]
 	decode(t, text, &all)
-	if len(all.Items) != 4 || all.Next != nil {
+	if len(all.Items) != 5 || all.Next != nil {
 		t.Fatal(text)
 	}
 	for i, item := range all.Items {
@@ -40,7 +41,7 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, keys) {
 			t.Errorf("keys %v", got)
 		}
-		if item["index"] != float64(i) || item["from"] != "file" || item["unused"] != (i == 0) || item["too_wide"] != (i == 2) {
+		if item["index"] != float64(i) || item["from"] != "file" || item["unused"] != (i == 0 || i == 4) || item["too_wide"] != (i == 2) {
 			t.Errorf("rule %d: %v", i, item)
 		}
 	}
@@ -58,7 +59,7 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 		t.Fatalf("%+v", part)
 	}
 	decode(t, r.get("/api/v1/rules?limit=3&cursor="+*part.Next), &part)
-	if len(part.Items) != 1 || part.Items[0].Index != 3 {
+	if len(part.Items) != 2 || part.Items[0].Index != 3 {
 		t.Errorf("%+v", part)
 	}
 }
