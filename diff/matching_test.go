@@ -460,28 +460,38 @@ func TestBoundsOfMatching(t *testing.T) {
 		{"a small gap after each tenth", listOf(n, func(i int) string {
 			return fmt.Sprintf(`{"k":%d,"v":%d}`, i, i%10/9)
 		}), listOf(n, func(i int) string { return fmt.Sprintf(`{"k":%d,"v":0}`, i) }), nil, n / 10, false},
-		{"nearly equal arrays in arrays", listOf(300, func(i int) string {
-			return listOf(100, func(j int) string { return fmt.Sprintf(`{"a":%d,"b":%d}`, i, j) })
-		}),
+		{
+			"nearly equal arrays in arrays", listOf(300, func(i int) string {
+				return listOf(100, func(j int) string { return fmt.Sprintf(`{"a":%d,"b":%d}`, i, j) })
+			}),
 			listOf(301, func(i int) string {
 				return listOf(100, func(j int) string { return fmt.Sprintf(`{"a":%d,"b":%d}`, i, j+1) })
-			}), nil, -1, false},
+			}), nil, -1, false,
+		},
 		{"multisets, reversed", listOf(n, object), listOf(n, func(i int) string { return object(n - 1 - i) }), []normalize.RuleConfig{sorted}, 0, false},
 		{"multisets, unrelated", listOf(n, object), listOf(n, func(i int) string { return object(-i - 1) }), []normalize.RuleConfig{sorted}, 2 * n, false},
 		{"by key, reversed", listOf(n, object), listOf(n, func(i int) string { return object(n - 1 - i) }), []normalize.RuleConfig{paired}, 0, false},
 		{"by key, all under one", listOf(n, func(i int) string { return fmt.Sprintf(`{"id":1,"v":%d}`, i) }), listOf(n, func(i int) string { return fmt.Sprintf(`{"id":1,"v":%d}`, n-1-i) }), []normalize.RuleConfig{paired}, n, false},
-		{"by key, within arrays that are aligned", listOf(1000, func(i int) string {
-			return listOf(50, func(j int) string { return fmt.Sprintf(`{"id":%d,"v":%d}`, j, i) })
-		}),
+		{
+			"by key, within arrays that are aligned", listOf(1000, func(i int) string {
+				return listOf(50, func(j int) string { return fmt.Sprintf(`{"id":%d,"v":%d}`, j, i) })
+			}),
 			listOf(1001, func(i int) string {
 				return listOf(50, func(j int) string { return fmt.Sprintf(`{"id":%d,"v":%d}`, 49-j, i-1) })
-			}), []normalize.RuleConfig{{Pair: "body[]", By: by("id")}}, 1, false},
+			}),
+			[]normalize.RuleConfig{{Pair: "body[]", By: by("id")}},
+			1, false,
+		},
 		{"close, each in its place", listOf(n, number), listOf(n, func(i int) string { return fmt.Sprintf("%d.4", i) }), []normalize.RuleConfig{near("0.5")}, 0, false},
 		{"close, turned round", listOf(many, number), listOf(many, func(i int) string { return fmt.Sprintf("%d.4", many-1-i) }), []normalize.RuleConfig{near("0.5")}, 1, false},
 		{"close, turned round, in any order", listOf(many, number), listOf(many, func(i int) string { return fmt.Sprintf("%d.4", many-1-i) }), []normalize.RuleConfig{near("0.5"), sorted}, 0, false},
 		{"none close", listOf(n, number), listOf(n, func(i int) string { return fmt.Sprint(-i - 10) }), []normalize.RuleConfig{near("0.5")}, n, false},
-		{"all close but for two that were put in", listOf(n, func(i int) string { return fmt.Sprint(i % 2) }),
-			strings.Replace(strings.Replace(listOf(n, func(i int) string { return fmt.Sprint(i % 2) }), "0,", "50,0,", 1), ",1]", ",50,1]", 1), []normalize.RuleConfig{near("2")}, 2, false},
+		{
+			"all close but for two that were put in", listOf(n, func(i int) string { return fmt.Sprint(i % 2) }),
+			strings.Replace(strings.Replace(listOf(n, func(i int) string { return fmt.Sprint(i % 2) }), "0,", "50,0,", 1), ",1]", ",50,1]", 1),
+			[]normalize.RuleConfig{near("2")},
+			2, false,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l, r := documentOf(t, test.left, test.rules...), documentOf(t, test.right, test.rules...)
