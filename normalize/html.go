@@ -35,8 +35,9 @@ type htmlElement struct {
 type htmlReader struct {
 	markup
 	tokens    *html.Tokenizer
-	tags      []openTag // of the open elements, the document too: what is looked through for every tag
-	rootAttrs []Member  // of html, from all its tags
+	opened    map[string]int // how many elements of each name are open
+	tags      []openTag      // of the open elements, the document too: what is looked through for every tag
+	rootAttrs []Member       // of html, from all its tags
 	bodyAttrs []Member
 	hasHead   bool
 	headEnded bool
@@ -67,7 +68,7 @@ type wanted struct {
 // html reads an HTML document or a part of one (WHATWG HTML, section 13).
 func (r *reader) html(data []byte) (root Value, why string, ok bool) {
 	data = bytes.TrimPrefix(data, []byte(bom))
-	h := htmlReader{markup: markup{reader: r}, tokens: html.NewTokenizer(bytes.NewReader(data))}
+	h := htmlReader{markup: markup{reader: r}, opened: map[string]int{}, tokens: html.NewTokenizer(bytes.NewReader(data))}
 	h.enter("", htmlElement{})
 	for {
 		kind := h.tokens.Next()
@@ -238,12 +239,15 @@ func (h *htmlReader) close() {
 func (h *htmlReader) enter(name string, e htmlElement) {
 	h.start(name).html = e
 	h.tags = append(h.tags, openTag{name, e.facts, e.foreign, e.foreign && e.integration})
+	h.opened[name]++
 }
 
 // leave closes the innermost element without a look at its white space.
 func (h *htmlReader) leave() {
 	h.end()
-	h.tags = h.tags[:len(h.tags)-1]
+	last := len(h.tags) - 1
+	h.opened[h.tags[last].name]--
+	h.tags = h.tags[:last]
 }
 
 // closeTo ends the innermost elements down to the i-th. Formatting that is not closed itself would go on behind it.
@@ -261,6 +265,9 @@ func (h *htmlReader) closeTo(i int) {
 
 // find is the innermost open element that is wanted; minus one where there is none or one that bars it is further in.
 func (h *htmlReader) find(w wanted) int {
+	if w.facts == 0 && h.opened[w.name] == 0 && (w.or == "" || h.opened[w.or] == 0) {
+		return -1
+	}
 	for i := len(h.tags) - 1; i >= 3; i-- { // the document, html, head and body are ended by nothing
 		tag := &h.tags[i]
 		switch {

@@ -106,15 +106,15 @@ func TestHostileDocuments(t *testing.T) {
 		return strings.ReplaceAll(attributes(n), "=1", `="u"`)
 	}
 	for name, body := range map[string]string{
-		"deep":                strings.Repeat("<a>", 49_999) + strings.Repeat("</a>", 49_999),
-		"many attributes":     "<a " + declarations(80_000) + "/>",
-		"many declarations":   "<a " + strings.ReplaceAll(declarations(30_000), "a", "xmlns:a") + ">" + strings.Repeat("<a0:b/>", 60_000) + "</a>",
-		"declared at each":    strings.Repeat(`<a xmlns:b="u">`, 40_000) + strings.Repeat("</a>", 40_000),
-		"many children":       "<a>" + strings.Repeat("<b/>", 250_000) + "</a>",
-		"many names":          "<a>" + manyNames(110_000) + "</a>",
-		"colons":              `<a xmlns:b="u">` + strings.Repeat("b:", 500_000) + "</a>",
-		"pieces":              "<a>" + strings.Repeat("x<b/>", 200_000) + "</a>",
-		"a doctype of quotes": "<!DOCTYPE a [" + strings.Repeat(`"<"`, 300_000) + "]><a/>",
+		"deep":                strings.Repeat("<a>", 12_499) + strings.Repeat("</a>", 12_499),
+		"many attributes":     "<a " + declarations(20_000) + "/>",
+		"many declarations":   "<a " + strings.ReplaceAll(declarations(7_500), "a", "xmlns:a") + ">" + strings.Repeat("<a0:b/>", 15_000) + "</a>",
+		"declared at each":    strings.Repeat(`<a xmlns:b="u">`, 10_000) + strings.Repeat("</a>", 10_000),
+		"many children":       "<a>" + strings.Repeat("<b/>", 62_500) + "</a>",
+		"many names":          "<a>" + manyNames(27_500) + "</a>",
+		"colons":              `<a xmlns:b="u">` + strings.Repeat("b:", 125_000) + "</a>",
+		"pieces":              "<a>" + strings.Repeat("x<b/>", 50_000) + "</a>",
+		"a doctype of quotes": "<!DOCTYPE a [" + strings.Repeat(`"<"`, 75_000) + "]><a/>",
 	} {
 		start := time.Now()
 		b := bodyOf(t, "text/xml", body)
