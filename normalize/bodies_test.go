@@ -133,7 +133,7 @@ func TestEventsAreRecords(t *testing.T) {
 		": comment\n\ndata\n\n":                            `[{data: ""}]`,
 		"event: message\ndata: a\n\nevent: x\n\n":          `[{data: "a"}]`,
 		"retry: 10\n\nretry: x\n\nid: a\x00\n\nid\n\n":     `[{retry: "10"}, {id: ""}]`,
-		"data:  two\nunknown: z\n\ndata: unfinished\n":     `[{data: " two"}]`,
+		"data:  two\nunknown: z\n\ndata: cut\n":            `[{data: " two"}, {data: "cut", unfinished: booltrue}]`,
 	} {
 		if b := bodyOf(t, mediaEvents, body); b.Kind != Events || treeText(b.Root) != want {
 			t.Errorf("%q: %s %s, want %s", body, b.Kind, treeText(b.Root), want)

@@ -5,8 +5,8 @@ import "bytes"
 const mediaEvents = "text/event-stream"
 
 // events reads server-sent events (WHATWG HTML, section 9.2.6) into an array of objects. An event is what stands before an
-// empty line; a last one without it is none to any client, and is told in the note. Of a field that stands twice the last
-// counts; data is lines joined, and read as JSON where it is an object or an array. The event "message" goes without its
+// empty line; a last one without it is none to a browser, but is to others, and may be one that was cut off: it is an
+// object that says so. Of a field that stands twice the last counts; data is lines joined, and read as JSON where it is an object or an array. The event "message" goes without its
 // name, which every event without one has. Comments are not compared.
 func (r *reader) events(data []byte) (root Value, why string, ok bool) {
 	data = bytes.TrimPrefix(data, []byte(bom))
@@ -16,7 +16,10 @@ func (r *reader) events(data []byte) (root Value, why string, ok bool) {
 		var line []byte
 		if line, data = cutLine(data); len(line) > 0 {
 			e.field(line)
-			continue
+			if len(data) > 0 {
+				continue
+			}
+			e.unfinished = true
 		}
 		if e.any() {
 			if len(all) == cap(all) && !growStack(&r.budget, &all) {
@@ -29,9 +32,6 @@ func (r *reader) events(data []byte) (root Value, why string, ok bool) {
 			all = append(all, v)
 		}
 		e = event{}
-	}
-	if e.any() {
-		r.note = "an unfinished event at the end is not compared"
 	}
 	return arrayValue(all), "", true
 }
@@ -53,6 +53,7 @@ type event struct {
 	name, id, retry []byte
 	data            []byte
 	hasID, hasRetry bool
+	unfinished      bool
 	dataLines       int
 }
 
@@ -88,7 +89,7 @@ func (e *event) addData(line []byte) {
 }
 
 func (r *reader) event(e *event) (Value, bool) {
-	var members [4]Member
+	var members [5]Member
 	list := members[:0]
 	if e.dataLines > 0 {
 		data, ok := r.content(e.data)
@@ -105,6 +106,9 @@ func (r *reader) event(e *event) (Value, bool) {
 	}
 	if e.hasRetry {
 		list = append(list, Member{Key: "retry", Value: stringValue(string(e.retry))})
+	}
+	if e.unfinished {
+		list = append(list, Member{Key: "unfinished", Value: Value{Type: Bool, Text: "true", Size: 1, Hash: hashTrue}})
 	}
 	kept, ok := r.members(len(list))
 	copy(kept, list)

@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"bytes"
 	"strings"
 	"unsafe"
 )
@@ -24,7 +25,7 @@ func (r *reader) read(data, chars []byte, l *label) (root Value, kind BodyKind, 
 		}
 		return root, JSON, not(JSON, why), ok
 	case l.json || l.records || looksJSON(chars):
-		if root, why, ok = r.json(chars, l.records); ok || r.budget.refused {
+		if root, why, ok = r.labelled(chars, l.records); ok || r.budget.refused {
 			if hasBOM(chars) {
 				r.note = "a byte-order mark is ignored"
 			}
@@ -68,7 +69,25 @@ func not(kind BodyKind, why string) string {
 	return "not " + kind.String() + ": " + why
 }
 
-// json reads a JSON text, or with records one a line; why says what is wrong with it.
+// labelled reads a JSON text, or records, each on a line of its own. One text over several lines, as an error is often
+// written, is itself and no record; several are nothing to those who read records by lines.
+func (r *reader) labelled(data []byte, records bool) (root Value, why string, ok bool) {
+	if root, why, ok = r.json(data, records); !ok || !records {
+		return root, why, ok
+	}
+	for i := range root.Items {
+		if bytes.IndexByte(root.Items[i].Raw, '\n') < 0 {
+			continue
+		}
+		if len(root.Items) > 1 {
+			return Value{}, "a record over several lines", false
+		}
+		return r.json(data, false)
+	}
+	return root, "", true
+}
+
+// json reads a JSON text, or with records several in lines; why says what is wrong with it.
 func (r *reader) json(data []byte, records bool) (root Value, why string, ok bool) {
 	p := r.n.parser(nil)
 	spare := p.arena
