@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/mattn/go-isatty"
@@ -51,6 +52,8 @@ SIGINT let the requests under way finish, then end with exit code 0; a second si
 	if len(faults) > 0 {
 		return exitTrouble
 	}
+	heap := floor()
+	defer runtime.KeepAlive(heap)
 	return serve(cfg, from, newLogger(std.err), std, signals)
 }
 
