@@ -5,7 +5,6 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -135,28 +134,34 @@ func TestMasksAgreeWithTheStandardLibrary(t *testing.T) {
 }
 
 func TestMasksOfLongTexts(t *testing.T) {
-	for _, tc := range []struct{ pattern, text string }{
-		{`x*`, strings.Repeat("y", 1<<14)},
-		{`y`, strings.Repeat("y", 1<<14)},
-		{`.`, strings.Repeat("\xED\xA0\x80", 1<<12)},
-		{`(y+)+$`, strings.Repeat("y", 1<<14) + "z"},
-		{uuidExpression, strings.Repeat("7d9f4c1e-52b8-4a36-9c0d-1e2f3a4b5c6d ", 1<<9)},
+	const uuid = "7d9f4c1e-52b8-4a36-9c0d-1e2f3a4b5c6d "
+	for _, tc := range []struct {
+		pattern, part string
+		parts         int
+		end           string
+		masked        string // what a part becomes
+	}{
+		{`x*`, "y", 1 << 16, "", "y"},
+		{`y`, "y", 1 << 16, "", "<id 1>"},
+		{`.`, "\xED\xA0\x80", 1 << 16, "", "<id 1>"},
+		{`(y+)+$`, "y", 1 << 16, "z", "y"},
+		{uuidExpression, uuid, 1 << 12, "", "<id 1> "},
 	} {
-		began := time.Now()
-		newMask(regexp.MustCompile(tc.pattern), "<id>", true)(tc.text, new(numbering))
-		if took := time.Since(began); took > 10*time.Second { // with the race detector
-			t.Errorf("%s took %s", tc.pattern, took)
+		got := newMask(regexp.MustCompile(tc.pattern), "<id>", true)(strings.Repeat(tc.part, tc.parts)+tc.end, new(numbering))
+		if want := strings.Repeat(tc.masked, tc.parts) + tc.end; got != want {
+			t.Errorf("%s in %d times %q: got %.40q… of %d bytes, want %d", tc.pattern, tc.parts, tc.part, got, len(got), len(want))
 		}
 	}
 }
 
 // Whoever sends many beginnings of what an expression may find, and never the end of one, makes every search read all.
+// Such a text stays as it is once that has been read several times over.
 func TestMasksThatWouldReadOnAndOn(t *testing.T) {
 	for _, tc := range []struct{ pattern, harmless, harmful string }{
 		{`(?s)<!--.*?-->|\s+`, "<!-- a --> b <!-- c --> d", "<!-- "},
 		{`a.*b|a`, "aab a", "a"},
 		{`a(.*b)?`, "ab", "a"},
-		{`(?:x|xy*z)`, "x", "xy"},
+		{`x[xy]*z|x`, "x xyz", "xy"},
 	} {
 		change := newMask(regexp.MustCompile(tc.pattern), "*", false)
 		for _, text := range []string{tc.harmless, strings.Repeat(tc.harmless, 1000)} {
@@ -165,10 +170,8 @@ func TestMasksThatWouldReadOnAndOn(t *testing.T) {
 			}
 		}
 		for _, text := range []string{strings.Repeat(tc.harmful, 1<<12), strings.Repeat(tc.harmful, 1<<12) + "\xED\xA0\x80"} {
-			began := time.Now()
-			change(text, nil)
-			if took := time.Since(began); took > 20*time.Second { // with the race detector
-				t.Errorf("%s in %d bytes took %s", tc.pattern, len(text), took)
+			if got := change(text, nil); got != text {
+				t.Errorf("%s in %d bytes: got %.40q…", tc.pattern, len(text), got)
 			}
 		}
 	}
