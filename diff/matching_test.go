@@ -397,6 +397,8 @@ func TestChildrenInAnotherOrder(t *testing.T) {
 		{"one more", `<a><b/><c/></a>`, `<a><c/><b/><c/></a>`, nil, []string{"extra"}},
 		{"in another order once one is dropped", `<a><x/><b/><c/></a>`, `<a><c/><b/><x/></a>`, []normalize.RuleConfig{{Drop: "body.a.x"}}, []string{"order"}},
 		{"no longer once one is dropped", `<a><x/><b/><c/></a>`, `<a><b/><c/><x/></a>`, []normalize.RuleConfig{{Drop: "body.a.x"}}, nil},
+		{"by the names that rules give", `<a><x/><b/></a>`, `<a><c/><x/></a>`, []normalize.RuleConfig{{Rename: "body.a.c", To: "b"}}, []string{"order"}},
+		{"and not by others", `<a><c1/><b/></a>`, `<a><c2/><b/></a>`, []normalize.RuleConfig{{MaskKeys: "body.a", Pattern: "[0-9]"}}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l, r := responseOf(t, "application/xml", test.left, test.rules...), responseOf(t, "application/xml", test.right, test.rules...)

@@ -5,37 +5,50 @@ import (
 	"strings"
 )
 
-// sequence is the order of a markup element's children by name, less those that rules have taken out.
+// sequence is the order of a markup element's children by name, less those that rules have taken out, and by the names that
+// rules have given them.
 func (v *Value) sequence() string {
 	if v.Special == nil || v.Special.Sequence == "" {
 		return ""
 	}
 	names := strings.Fields(v.Special.Sequence)
 	kept := names[:0]
-	var renamed map[string]bool
+	var renamed map[string]string
 	for _, name := range names {
 		if v.Member(name) == nil {
 			if renamed == nil {
 				renamed = v.keysRenamed()
 			}
-			if !renamed[name] {
+			to, ok := renamed[name]
+			if !ok {
 				continue
 			}
+			name = to
 		}
 		kept = append(kept, name)
 	}
 	return strings.Join(kept, " ")
 }
 
-// keysRenamed are the keys as sent of members that rules have renamed.
-func (v *Value) keysRenamed() map[string]bool {
-	keys := map[string]bool{}
+// keysRenamed are the keys that rules have given to members, by the ones that were sent.
+func (v *Value) keysRenamed() map[string]string {
+	keys := map[string]string{}
 	for i := range v.Members {
-		if s := v.Members[i].Value.Special; s != nil && s.Sent != "" {
-			keys[s.Sent] = true
+		m := &v.Members[i]
+		keys[m.Value.sentKey()] = m.Key
+		for j := range m.Hidden {
+			keys[m.Hidden[j].sentKey()] = m.Key
 		}
 	}
 	return keys
+}
+
+// sentKey is the key as sent of a value that a rule has given another, else "".
+func (v *Value) sentKey() string {
+	if v.Special == nil {
+		return ""
+	}
+	return v.Special.Sent
 }
 
 // sameSequence tells whether the children of two markup elements, which have the same members, stand in the same order.
