@@ -25,8 +25,9 @@ Usage: shadowdiff diff [FLAGS] LEFT RIGHT
        shadowdiff diff [FLAGS] -case FILE
 
 Compares two response bodies as the service would: numbers by value, objects without regard to order, arrays aligned,
-text by lines, all else by length and hash. LEFT and RIGHT are files, and one of them may be -, standard input. A line
-with "-" shows what the left has, one with "+" what the right has. docs/comparing.md explains the rest.
+HTML, XML and forms as trees, text by lines, all else by length and hash. LEFT and RIGHT are files, and one of them may
+be -, standard input. A line with "-" shows what the left has, one with "+" what the right has. docs/comparing.md
+explains the rest.
 
   shadowdiff diff old.json new.json
   curl -s http://127.0.0.1:9003/items/1 | shadowdiff diff saved.json -
@@ -37,7 +38,7 @@ with "-" shows what the left has, one with "+" what the right has. docs/comparin
 Exit code 0 when they are equal, 1 when they differ (in noise too: one answer cannot tell what is noise), 2 when there
 was trouble.`)
 	fs.StringVar(&o.rules, "rules", "", "a `FILE` with the list that stands under rules: in a configuration")
-	fs.StringVar(&o.contentType, "content-type", "", "the bodies' content `TYPE`; otherwise by the files' names (.json, .ndjson) and what they hold")
+	fs.StringVar(&o.contentType, "content-type", "", "the bodies' content `TYPE`; otherwise by the files' names (.json, .ndjson, .html, .xml) and what they hold")
 	fs.BoolVar(&o.http, "http", false, "compare whole HTTP/1.1 responses, as curl -i --raw saves them, with status and headers")
 	fs.StringVar(&o.secondary, "secondary", "", "a `FILE` with a second answer like the left one: where they differ is noise")
 	fs.StringVar(&o.route, "route", "", "the `ROUTE`, such as \"GET /items/1\", for rules that hold on some routes only")

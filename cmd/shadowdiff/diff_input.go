@@ -153,6 +153,10 @@ func contentTypeOf(file string) string {
 		return "application/json"
 	case strings.HasSuffix(file, ".ndjson"), strings.HasSuffix(file, ".jsonl"):
 		return "application/x-ndjson"
+	case strings.HasSuffix(file, ".html"), strings.HasSuffix(file, ".htm"):
+		return "text/html"
+	case strings.HasSuffix(file, ".xml"):
+		return "application/xml"
 	}
 	return ""
 }
