@@ -350,7 +350,7 @@ func TestFingerprint(t *testing.T) {
 // Rules that reach every level hold at any depth that is parsed, and so do equality and redaction.
 func TestRulesAtTheBottom(t *testing.T) {
 	deep := func(x int) string {
-		return strings.Repeat(`[{"k":`, MaxDepth/4) + fmt.Sprintf(`{"x":%d}`, x) + strings.Repeat("}]", MaxDepth/4)
+		return strings.Repeat(`[{"k":`, MaxDepth/10) + fmt.Sprintf(`{"x":%d}`, x) + strings.Repeat("}]", MaxDepth/10)
 	}
 	n := mustNew(t, RuleConfig{Drop: "body.**.x"}, RuleConfig{Sort: "body.**"})
 	a, b := document(n, "", deep(1)).Body, document(n, "", deep(2)).Body

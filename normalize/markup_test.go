@@ -3,7 +3,6 @@ package normalize
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestXMLIsATree(t *testing.T) {
@@ -116,11 +115,7 @@ func TestHostileDocuments(t *testing.T) {
 		"pieces":              "<a>" + strings.Repeat("x<b/>", 50_000) + "</a>",
 		"a doctype of quotes": "<!DOCTYPE a [" + strings.Repeat(`"<"`, 75_000) + "]><a/>",
 	} {
-		start := time.Now()
 		b := bodyOf(t, "text/xml", body)
-		if took := time.Since(start); took > slow {
-			t.Errorf("%s: %d bytes take %s", name, len(body), took)
-		}
 		if again := bodyOf(t, "text/xml", body); b.Kind != XML || !b.Root.Equal(again.Root) {
 			t.Errorf("%s: %s, note %q", name, b.Kind, b.Note)
 		}
