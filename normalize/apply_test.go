@@ -307,6 +307,8 @@ func TestRulesForHeads(t *testing.T) {
 		{"every line", RuleConfig{Lower: "header.x-a"}, []string{"X-A", "A", "X-A", "B"}, []string{"X-A", "a", "X-A", "b"}, true},
 		{"all headers", RuleConfig{Lower: "header"}, []string{"X-A", "A"}, []string{"X-A", "a"}, true},
 		{"rounded", RuleConfig{Round: "header.x-a", To: "1"}, []string{"X-A", "1.26"}, []string{"X-A", "1.3"}, true},
+		{"rounded, or not", RuleConfig{Round: "header.x-a", To: "1"}, []string{"X-A", "1.30"}, []string{"X-A", "1.3"}, true},
+		{"a word is not rounded", RuleConfig{Round: "header.x-a", To: "1"}, []string{"X-A", "1.30s"}, []string{"X-A", "1.3s"}, false},
 		{"an instant", RuleConfig{Coerce: "header.last-modified", To: "time"}, []string{"Last-Modified", "Fri, 01 Mar 2024 10:00:00 GMT"}, []string{"Last-Modified", "2024-03-01T10:00:00Z"}, true},
 		{"empty is absent", RuleConfig{Absent: "header.x-a", When: "empty"}, []string{"X-A", ""}, nil, true},
 		{"a text is absent", RuleConfig{Absent: "header.x-a", When: `"none"`}, []string{"X-A", "none"}, nil, true},

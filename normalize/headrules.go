@@ -111,7 +111,9 @@ func (r *rule) line(line string, numbers *numbering) string {
 	}
 	v := Value{Type: String, Text: textOf(line)}
 	if number, end, ok := scanNumber(line, 0); r.verb == verbRound && ok && end == len(line) {
-		v = Value{Type: Number, Text: number}
+		v = Value{Type: Number, Text: number} // 1.50 is 1.5 even if there is nothing to round
+		r.value(&v)
+		return bytesOf(v.Text)
 	}
 	if !r.isFor(&v) || !r.value(&v) {
 		return line
