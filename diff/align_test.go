@@ -70,7 +70,7 @@ func TestFingerprintsFindTheSameBlocks(t *testing.T) {
 }
 
 func TestAlignmentOfLongArrays(t *testing.T) {
-	const n = 20_000
+	const n = 12_000
 	count := func(f func(i int) int32) []int32 {
 		s := make([]int32, n)
 		for i := range s {

@@ -304,8 +304,8 @@ func TestPatchesAreBounded(t *testing.T) {
 		"every second":    {numbers(20_000, 1), numbers(10_000, 2)},
 		"deep":            {nested(4900, "1"), nested(4900, "2")},
 		"deep and many":   {nested(500, numbers(2_000, 1)), nested(500, numbers(2_000, 2))},
-		"beyond walking":  {nested(9900, "1"), nested(9900, "2")},
-		"deep at the end": {"[" + strings.Repeat("[", 90_000) + "1" + strings.Repeat("]", 90_000) + "]", "[" + strings.Repeat("[", 90_000) + "2" + strings.Repeat("]", 90_000) + "]"},
+		"beyond walking":  {nested(5100, "1"), nested(5100, "2")},
+		"deep at the end": {strings.Repeat("[", 30_000) + "1" + strings.Repeat("]", 30_000), strings.Repeat("[", 30_000) + "2" + strings.Repeat("]", 30_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := asLines(patchOf(t, "application/json", pair[0], pair[1]))
