@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"strings"
 
 	"shadowdiff/normalize"
 )
@@ -222,6 +223,10 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 		note = typeName(l) + " against " + typeName(r)
 	case KindFormat:
 		note = normalize.ShapeOf(l).String() + " against " + normalize.ShapeOf(r).String()
+	case KindOrder:
+		if l.Type == normalize.Object { // of which a value shows the children by name
+			note = inOrder(l, r)
+		}
 	}
 	d := Difference{Field: p.field(), Kind: kind, Note: join(note, w.note)}
 	if l != nil {
@@ -246,6 +251,29 @@ func typeName(v *normalize.Value) string {
 		return v.Type.String() + " in a string"
 	}
 	return v.Type.String()
+}
+
+// mostNames is how many names of children a note has of each side.
+const mostNames = 12
+
+// inOrder says in which order two elements have their children, from where it differs.
+func inOrder(l, r *normalize.Value) string {
+	left, right := strings.Fields(l.Special.Sequence), strings.Fields(r.Special.Sequence)
+	same := 0
+	for same < min(len(left), len(right)) && left[same] == right[same] {
+		same++
+	}
+	list := func(names []string) string {
+		text := strings.Join(names[same:min(len(names), same+mostNames)], ", ")
+		if same > 0 {
+			text = "…, " + text
+		}
+		if len(names) > same+mostNames {
+			text += ", …"
+		}
+		return text
+	}
+	return "children " + list(left) + " against " + list(right)
 }
 
 // pointer writes the path as the left side, 0, or the right side has it.

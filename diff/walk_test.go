@@ -239,3 +239,12 @@ func TestAWideGapIsPairedByPositionAndSaysSo(t *testing.T) {
 		t.Errorf("not by position: %s", show(last))
 	}
 }
+
+func TestChildrenInAnotherOrderAreNamedFromWhereItDiffers(t *testing.T) {
+	l := responseOf(t, "application/xml", `<a><h/><b/><c/></a>`)
+	r := responseOf(t, "application/xml", `<a><h/><c/><b/></a>`)
+	got, _ := Compare(l, r, DefaultLimits())
+	if len(got) != 1 || got[0].Kind != KindOrder || got[0].Note != "children …, b, c against …, c, b" {
+		t.Errorf("%+v", got)
+	}
+}

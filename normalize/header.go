@@ -113,13 +113,6 @@ func joinNames(from http.Header) http.Header {
 	return out
 }
 
-// mediaType is the media type that a response's Content-Type names, in lower case and without parameters; empty when
-// there is none.
-func mediaType(header http.Header) string {
-	media, _, _ := strings.Cut(header.Get("Content-Type"), ";")
-	return strings.ToLower(trimSpace(media))
-}
-
 // isJSONType tells whether a media type promises one JSON value.
 func isJSONType(media string) bool {
 	switch media {
