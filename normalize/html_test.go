@@ -1,10 +1,14 @@
 package normalize
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
@@ -214,28 +218,62 @@ func TestEqualPagesAreEqualToBrowsers(t *testing.T) {
 }
 
 func TestHostilePages(t *testing.T) {
-	for name, page := range map[string]string{
-		"deep links":        strings.Repeat("<a>", 25_000),
-		"deep divisions":    strings.Repeat("<div>", 50_000),
-		"deep lines":        strings.Repeat("<span>", 50_000),
-		"many attributes":   "<p " + attributes(25_000) + ">" + strings.Repeat("<a>", 25_000),
-		"many names":        manyNames(30_000),
-		"formatting anew":   strings.Repeat("<b><i><u><s><p>x</p>", 12_500),
-		"open formatting":   strings.Repeat("<font a=1>", 500) + strings.Repeat("<p>x</p>", 30_000),
-		"stray end tags":    strings.Repeat("<p></b></i></div>", 15_000),
-		"tables in tables":  strings.Repeat("<table><tr><td>", 16_250),
-		"endless comment":   "<!--" + strings.Repeat("-", 1<<18),
-		"endless tag":       "<p " + strings.Repeat("a", 1<<18),
-		"nothing but space": strings.Repeat(" \n", 1<<17),
-		"references":        strings.Repeat("&amp;", 50_000),
+	repeated := func(part string, share int) func(n int) string {
+		return func(n int) string { return strings.Repeat(part, n/share) }
+	}
+	const deep = "not HTML: it nests over 512 levels"
+	for _, test := range []struct {
+		name string
+		page func(n int) string
+		note string
+	}{
+		{"deep links", repeated("<a>", 4), ""},
+		{"deep divisions", repeated("<div>", 2), deep},
+		{"deep lines", repeated("<span>", 2), deep},
+		{"many attributes", func(n int) string { return "<p " + attributes(4000) + ">" + strings.Repeat("<a>", n/4) }, ""},
+		{"too many attributes", func(n int) string { return "<p " + attributes(n/4+4097) + ">" }, "not HTML: a tag has over 4096 attributes"},
+		{"many names", func(n int) string { return manyNames(n * 3 / 10) }, deep},
+		{"formatting anew", repeated("<b><i><u><s><p>x</p>", 8), deep},
+		{"open formatting", func(n int) string { return strings.Repeat("<font a=1>", 500) + strings.Repeat("<p>x</p>", n*3/10) }, ""},
+		{"stray end tags", repeated("<p></b></i></div>", 7), ""},
+		{"tables in tables", repeated("<table><tr><td>", 6), deep},
+		{"endless comment", func(n int) string { return "<!--" + strings.Repeat("-", 2*n) }, ""},
+		{"endless tag", func(n int) string { return "<p " + strings.Repeat("a", 2*n) }, ""},
+		{"nothing but space", repeated(" \n", 1), ""},
+		{"references", repeated("&amp;", 2), ""},
 	} {
-		b := bodyOf(t, "text/html", page)
-		if again := bodyOf(t, "text/html", page); b.Kind != again.Kind || b.Root != nil && !b.Root.Equal(again.Root) {
-			t.Errorf("%s: not equal to itself", name)
+		t.Run(test.name, func(t *testing.T) {
+			grows(t, func(n int) {
+				b, again := bodyOf(t, "text/html", test.page(n)), bodyOf(t, "text/html", test.page(n))
+				if b.Note != test.note || b.Kind != again.Kind || b.Root != nil && !b.Root.Equal(again.Root) {
+					t.Errorf("%s, note %q, and then %s", b.Kind, b.Note, again.Kind)
+				}
+			})
+		})
+	}
+}
+
+// grows fails when what is done takes this thread far more than eight times as much for eight times as much. Only the
+// thread's own time counts, not what others make it wait, and 20 ms are as little as none.
+func grows(t *testing.T, do func(n int)) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const thread = 1 // RUSAGE_THREAD
+	spent := func(n int) time.Duration {
+		var before, after syscall.Rusage
+		began := syscall.Getrusage(thread, &before)
+		do(n)
+		if err := errors.Join(began, syscall.Getrusage(thread, &after)); err != nil {
+			t.Fatal(err)
 		}
-		if deep := strings.HasPrefix(name, "deep d") || strings.HasPrefix(name, "tables"); deep && (b.Kind != Text || b.Note != "not HTML: it nests over 512 levels") {
-			t.Errorf("%s: kind %s, note %q", name, b.Kind, b.Note)
-		}
+		return time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+	}
+	const n = 1 << 14
+	small, large := spent(n), spent(8*n)
+	t.Logf("%v, then %v", small, large)
+	if large > 32*max(small, 20*time.Millisecond) {
+		t.Errorf("it takes %v, and %v for eight times as much", small, large)
 	}
 }
 

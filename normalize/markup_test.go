@@ -104,20 +104,26 @@ func TestHostileDocuments(t *testing.T) {
 	declarations := func(n int) string {
 		return strings.ReplaceAll(attributes(n), "=1", `="u"`)
 	}
-	for name, body := range map[string]string{
-		"deep":                strings.Repeat("<a>", 12_499) + strings.Repeat("</a>", 12_499),
-		"many attributes":     "<a " + declarations(20_000) + "/>",
-		"many declarations":   "<a " + strings.ReplaceAll(declarations(7_500), "a", "xmlns:a") + ">" + strings.Repeat("<a0:b/>", 15_000) + "</a>",
-		"declared at each":    strings.Repeat(`<a xmlns:b="u">`, 10_000) + strings.Repeat("</a>", 10_000),
-		"many children":       "<a>" + strings.Repeat("<b/>", 62_500) + "</a>",
-		"many names":          "<a>" + manyNames(27_500) + "</a>",
-		"colons":              `<a xmlns:b="u">` + strings.Repeat("b:", 125_000) + "</a>",
-		"pieces":              "<a>" + strings.Repeat("x<b/>", 50_000) + "</a>",
-		"a doctype of quotes": "<!DOCTYPE a [" + strings.Repeat(`"<"`, 75_000) + "]><a/>",
+	for name, body := range map[string]func(n int) string{
+		"deep":            func(n int) string { return strings.Repeat("<a>", n/8) + strings.Repeat("</a>", n/8) },
+		"many attributes": func(n int) string { return "<a " + declarations(n/5) + "/>" },
+		"many declarations": func(n int) string {
+			return "<a " + strings.ReplaceAll(declarations(n/13), "a", "xmlns:a") + ">" + strings.Repeat("<a0:b/>", n/7) + "</a>"
+		},
+		"declared at each":    func(n int) string { return strings.Repeat(`<a xmlns:b="u">`, n/10) + strings.Repeat("</a>", n/10) },
+		"many children":       func(n int) string { return "<a>" + strings.Repeat("<b/>", n*5/8) + "</a>" },
+		"many names":          func(n int) string { return "<a>" + manyNames(n/4) + "</a>" },
+		"colons":              func(n int) string { return `<a xmlns:b="u">` + strings.Repeat("b:", n) + "</a>" },
+		"pieces":              func(n int) string { return "<a>" + strings.Repeat("x<b/>", n/2) + "</a>" },
+		"a doctype of quotes": func(n int) string { return "<!DOCTYPE a [" + strings.Repeat(`"<"`, n/2) + "]><a/>" },
 	} {
-		b := bodyOf(t, "text/xml", body)
-		if again := bodyOf(t, "text/xml", body); b.Kind != XML || !b.Root.Equal(again.Root) {
-			t.Errorf("%s: %s, note %q", name, b.Kind, b.Note)
-		}
+		t.Run(name, func(t *testing.T) {
+			grows(t, func(n int) {
+				b, again := bodyOf(t, "text/xml", body(n)), bodyOf(t, "text/xml", body(n))
+				if b.Kind != XML || !b.Root.Equal(again.Root) {
+					t.Errorf("%s, note %q", b.Kind, b.Note)
+				}
+			})
+		})
 	}
 }
