@@ -82,12 +82,12 @@ func TestAStreamUnderWayEndsWhole(t *testing.T) {
 		asked <- r.URL.Path
 		passOn(w, r, more)
 	})
-	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 60s}\n")
+	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 10m}\n")
 	s := serveProcess(t, "-config", file)
 	dial := func(request string) (net.Conn, *bufio.Reader) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.clients, "http://"))
 		if err == nil {
-			_ = conn.SetDeadline(time.Now().Add(60 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(5 * time.Minute))
 			_, err = io.WriteString(conn, request)
 		}
 		if err != nil {
@@ -294,14 +294,14 @@ func TestATunnelIsClosedAtTheEnd(t *testing.T) {
 		_, err = io.Copy(conn, buffered) // says what it hears
 		ended <- err
 	})
-	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 60s}\n")
+	file := writeConfig(t, addresses(primary, primary, primary)+"server: {drain: 10m}\n")
 	s := serveProcess(t, "-config", file)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.clients, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(50 * time.Second)) // sooner than the drain ends
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Minute)) // sooner than the drain ends
 	if _, err := io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello"); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (p *process) written() string {
 // await reads lines until one satisfies the test.
 func (p *process) await(what string, found func(line string) bool) {
 	p.t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(90 * time.Second)
 	for {
 		select {
 		case line, ok := <-p.lines:
@@ -94,7 +94,7 @@ func (p *process) await(what string, found func(line string) bool) {
 				return
 			}
 		case <-timeout:
-			p.t.Fatalf("no %s within 30 s:\n%s", what, p.written())
+			p.t.Fatalf("no %s within 90 s:\n%s", what, p.written())
 		}
 	}
 }
@@ -163,11 +163,11 @@ func (s *served) eventually(what string, ask func() bool) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for timeout := time.After(60 * time.Second); !ask(); {
+	for timeout := time.After(90 * time.Second); !ask(); {
 		select {
 		case <-tick.C:
 		case <-timeout:
-			s.t.Fatalf("no %s within 60 s", what)
+			s.t.Fatalf("no %s within 90 s", what)
 		}
 	}
 }
