@@ -1,14 +1,10 @@
 package normalize
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
@@ -250,30 +246,6 @@ func TestHostilePages(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// grows fails when what is done takes this thread far more than eight times as much for eight times as much. Only the
-// thread's own time counts, not what others make it wait, and 20 ms are as little as none.
-func grows(t *testing.T, do func(n int)) {
-	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	const thread = 1 // RUSAGE_THREAD
-	spent := func(n int) time.Duration {
-		var before, after syscall.Rusage
-		began := syscall.Getrusage(thread, &before)
-		do(n)
-		if err := errors.Join(began, syscall.Getrusage(thread, &after)); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
-	}
-	const n = 1 << 14
-	small, large := spent(n), spent(8*n)
-	t.Logf("%v, then %v", small, large)
-	if large > 32*max(small, 20*time.Millisecond) {
-		t.Errorf("it takes %v, and %v for eight times as much", small, large)
 	}
 }
 
