@@ -80,7 +80,8 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		p.match("GET", "shop.example", path)
-		if p.method == "" && p.host == "" && !strings.ContainsAny(text, "{*%") && text[0] == '/' && !p.match("GET", "h", text) {
+		self := strings.TrimSpace(text) // as parsePattern takes it
+		if p.method == "" && p.host == "" && !strings.ContainsAny(self, "{*%") && self[0] == '/' && !p.match("GET", "h", self) {
 			t.Errorf("%q does not match itself", text)
 		}
 	})
