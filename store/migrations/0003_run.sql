@@ -1,0 +1,1 @@
+-- Runs are kept, named, compared and ended.

@@ -1,0 +1,1 @@
+-- In how many minutes a test leaned to the one side and to the other.

@@ -1,0 +1,1 @@
+-- Counts over time are kept by field and test, and folded into days.

@@ -1,0 +1,1 @@
+-- Values, shapes and numbers of the fields that differ, and the attributes of the requests.

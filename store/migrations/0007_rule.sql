@@ -1,0 +1,1 @@
+-- Rules that were added through the API.
