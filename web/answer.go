@@ -17,7 +17,8 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 
-	Errors []Fault `json:"errors,omitempty"` // of a configuration
+	Errors     []Fault  `json:"errors,omitempty"`     // of a configuration
+	Parameters []string `json:"parameters,omitempty"` // those that the address takes, where one of them is wrong
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -92,6 +93,7 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	body, _ := json.Marshal(p) // strings and a number
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Del("ETag") // of what would have been the answer
 	w.WriteHeader(p.Status)
 	w.Write(append(body, '\n'))
 }
@@ -106,11 +108,18 @@ func writeStatus(w http.ResponseWriter, status int, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the caller is gone: nobody to tell
+	writeBytes(w, status, "application/json", buf.Bytes())
 	return nil
+}
+
+// writeBytes sends a whole body. What has no entity tag is not to be kept by anybody.
+func writeBytes(w http.ResponseWriter, status int, label string, body []byte) {
+	w.Header().Set("Content-Type", label)
+	if w.Header().Get("ETag") == "" {
+		w.Header().Set("Cache-Control", "no-store")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the caller is gone: nobody to tell
 }
 
 // list is the form of every list in the API.

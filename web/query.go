@@ -24,7 +24,9 @@ func readQuery(r *http.Request, known ...string) (query, error) {
 	}
 	for name, all := range values {
 		if !slices.Contains(known, name) {
-			return query{}, refuse(http.StatusBadRequest, "unknown parameter %q; %s", name, remedy(name, known))
+			p := refuse(http.StatusBadRequest, "unknown parameter %q; %s", name, remedy(name, known))
+			p.Parameters = known
+			return query{}, p
 		}
 		if len(all) > 1 {
 			return query{}, refuse(http.StatusBadRequest, "parameter %q is given %d times; give it once", name, len(all))

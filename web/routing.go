@@ -35,7 +35,7 @@ func (s *Server) routes() http.Handler {
 // methodsOf lists the methods of an address, as the header Allow does.
 func methodsOf(routes chi.Routes, path string) string {
 	var methods []string
-	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		if routes.Match(chi.NewRouteContext(), m, path) {
 			methods = append(methods, m)
 			if m == http.MethodGet {
@@ -57,6 +57,7 @@ func (s *Server) routePages(r chi.Router) {
 }
 
 func (s *Server) routeAPI(r chi.Router) {
+	r.Use(compressed)
 	r.Get("/equivalence", s.api(s.equivalence))
 	r.Get("/routes", s.api(s.listRoutes))
 	r.Get("/fields", s.api(s.listFields))

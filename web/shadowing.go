@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -124,25 +123,20 @@ func (s *Server) putShadowing(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readQuery(r); err != nil {
 		return err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<10))
+	keys, err := readObject(w, r, 4<<10, `{"enabled": false}, {"sample": "1%"} or both`, "enabled", "sample")
 	if err != nil {
-		return fmt.Errorf("read the body: %w", err)
+		return err
 	}
-	c, err := readShadowing(body)
+	c, err := readShadowing(keys)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, s.change(r.Context(), "api", c))
 }
 
-// readShadowing reads the two keys, either of which may be left out; others are refused, since a misspelt kill switch
-// must not look as if it had worked.
-func readShadowing(body []byte) (shadowingChange, error) {
+// readShadowing reads the two keys, either of which may be left out.
+func readShadowing(keys map[string]json.RawMessage) (shadowingChange, error) {
 	var c shadowingChange
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(body, &keys); err != nil || keys == nil {
-		return c, refuse(http.StatusBadRequest, `the body is not a JSON object; send {"enabled": false}, {"sample": "1%%"} or both`)
-	}
 	for key, value := range keys {
 		switch key {
 		case "enabled":
@@ -161,9 +155,6 @@ func readShadowing(body []byte) (shadowingChange, error) {
 				return c, refuse(http.StatusBadRequest, "sample: %v", err)
 			}
 			c.Sample = &rate
-		default:
-			return c, refuse(http.StatusBadRequest, "unknown key %q; %s", key,
-				strings.Replace(remedy(key, []string{"enabled", "sample"}), "this address takes", "the body takes", 1))
 		}
 	}
 	if c == (shadowingChange{}) {

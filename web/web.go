@@ -43,6 +43,7 @@ type Server struct {
 	cfg     Config
 	deps    Deps
 	prefix  string
+	boot    string // tells this process from those before it
 	pages   *pages
 	handler http.Handler
 
@@ -59,7 +60,7 @@ func New(cfg Config, deps Deps) *Server {
 	if deps.Metrics == nil {
 		deps.Metrics = NewMetrics()
 	}
-	s := &Server{cfg: cfg, deps: deps, prefix: cfg.prefix(), pages: parsePages(), closing: make(chan struct{})}
+	s := &Server{cfg: cfg, deps: deps, prefix: cfg.prefix(), boot: newBoot(), pages: parsePages(), closing: make(chan struct{})}
 	deps.Metrics.attach(deps.Proxy, deps.DB, deps.Instance)
 	s.handler = s.routes()
 	return s
