@@ -9,9 +9,9 @@ import (
 // Counts are the discordant pairs of one test and those that differ on both sides. For extent CandidateOnly and
 // ControlOnly count "candidate more" and "control more"; for drift "candidate greater" and "candidate less".
 type Counts struct {
-	CandidateOnly int64
-	ControlOnly   int64
-	Both          int64
+	CandidateOnly int64 `json:"candidate_only,omitzero"`
+	ControlOnly   int64 `json:"control_only,omitzero"`
+	Both          int64 `json:"both,omitzero"`
 }
 
 // discordant is the number of pairs that tell the two shadows apart.
@@ -25,15 +25,15 @@ func (c Counts) scores(n int64) scores {
 // TestTally is what one run has counted for one (route, field, test).
 type TestTally struct {
 	Counts
-	Order     int           // j: place in the run's order of first discordant requests, from 1; 0: none yet
-	Confirmed *Confirmation // nil until it is; then for good
+	Order     int           `json:"order,omitzero"`     // j: place in the run's order of first discordant requests, from 1; 0: none yet
+	Confirmed *Confirmation `json:"confirmed,omitzero"` // nil until it is; then for good
 }
 
 // Confirmation records when a test was confirmed and on how much.
 type Confirmation struct {
-	Time     time.Time
-	Requests int64   // compared on the route by then
-	Alpha    float64 // the run's α then
+	Time     time.Time `json:"time"`
+	Requests int64     `json:"requests"` // compared on the route by then
+	Alpha    float64   `json:"alpha"`    // the run's α then
 }
 
 // Confirmed is one confirmation and what it is of. For latency Field is "latency" and Test is TestDrift. Route is empty
@@ -46,29 +46,34 @@ type Confirmed struct {
 
 // FieldTally is everything one run has counted for one field of one route.
 type FieldTally struct {
-	Route, Field string
-	Raw, Noise   int64 // requests in which the candidate, or the secondary, differs here at all
-	Tests        [tests]TestTally
-	TraitGreater int64 // secondary greater than primary
-	TraitLess    int64
-	First, Last  time.Time // requests in which it differed
+	Route        string           `json:"route"`
+	Field        string           `json:"field"`
+	Raw          int64            `json:"raw,omitzero"` // requests in which the candidate differs here at all
+	Noise        int64            `json:"noise,omitzero"`
+	Tests        [tests]TestTally `json:"tests"`
+	TraitGreater int64            `json:"trait_greater,omitzero"` // secondary greater than primary
+	TraitLess    int64            `json:"trait_less,omitzero"`
+	First        time.Time        `json:"first,omitzero"` // requests in which it differed
+	Last         time.Time        `json:"last,omitzero"`
 }
 
 // RouteTally is what one run has counted for one route, or for all of them together.
 type RouteTally struct {
-	Route       string // empty for the total
-	Given       bool   // some of its requests had the name given: it is never merged into another
-	Compared    int64
-	Unknown     map[string]int64 // by reason
-	Failed      int64            // compared, but exactly one shadow failed
-	Results     Counts           // whole requests
-	Order       int              // j of the whole requests: a route's result is a hypothesis too; 0: none yet
-	Raw, Noise  int64
-	CandidateUp int64
-	ControlUp   int64
-	NoControl   int64 // compared without a secondary
-	Latency     LatencyTally
-	First, Last time.Time
+	Route       string           `json:"route"`          // empty for the total
+	Given       bool             `json:"given,omitzero"` // some of its requests had the name given: it is never merged into another
+	Compared    int64            `json:"compared,omitzero"`
+	Unknown     map[string]int64 `json:"unknown,omitzero"` // by reason
+	Failed      int64            `json:"failed,omitzero"`  // compared, but exactly one shadow failed
+	Results     Counts           `json:"results,omitzero"` // whole requests
+	Order       int              `json:"order,omitzero"`   // j of the whole requests: a route's result is a hypothesis too; 0: none yet
+	Raw         int64            `json:"raw,omitzero"`
+	Noise       int64            `json:"noise,omitzero"`
+	CandidateUp int64            `json:"candidate_up,omitzero"`
+	ControlUp   int64            `json:"control_up,omitzero"`
+	NoControl   int64            `json:"no_control,omitzero"` // compared without a secondary
+	Latency     LatencyTally     `json:"latency,omitzero"`
+	First       time.Time        `json:"first,omitzero"`
+	Last        time.Time        `json:"last,omitzero"`
 }
 
 // Judged is the number of compared requests that tell of fields other than transport.
@@ -76,20 +81,22 @@ func (r *RouteTally) Judged() int64 { return r.Compared - r.Failed }
 
 // LatencyTally counts pairs in which the candidate took longer than 1.1 times the secondary, or did not.
 type LatencyTally struct {
-	Slower, Faster int64
-	Order          int
-	Confirmed      *Confirmation
-	Candidate      Sketch
-	Secondary      Sketch
+	Slower    int64         `json:"slower,omitzero"`
+	Faster    int64         `json:"faster,omitzero"`
+	Order     int           `json:"order,omitzero"`
+	Confirmed *Confirmation `json:"confirmed,omitzero"`
+	Candidate Sketch        `json:"candidate,omitzero"`
+	Secondary Sketch        `json:"secondary,omitzero"`
 }
 
-// Tallies is one run's counts at one moment. It is never changed once handed out.
+// Tallies is one run's counts at one moment. It is never changed once handed out. Its JSON is that of
+// GET /api/v1/tallies.
 type Tallies struct {
-	Total     RouteTally
-	Transport TestTally     // the field `transport` of all routes together; NewTally needs its Confirmed only
-	Paused    int64         // exchanges dropped because the candidate was paused for its failures
-	Routes    []*RouteTally // sorted by Route
-	Fields    []*FieldTally // sorted by Route, then Field
+	Total     RouteTally    `json:"total"`
+	Transport TestTally     `json:"transport"` // the field `transport` of all routes together; NewTally needs its Confirmed only
+	Paused    int64         `json:"paused"`    // exchanges dropped because the candidate was paused for its failures
+	Routes    []*RouteTally `json:"routes"`    // sorted by Route
+	Fields    []*FieldTally `json:"fields"`    // sorted by Route, then Field
 }
 
 // AllTransport is the field `transport` of all routes together, nil where no shadow has failed alone.
