@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"net/http"
+
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
 )
@@ -43,7 +45,16 @@ func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 	default:
 		c.documents(out, shape)
 	}
+	if out.Unknown == "" {
+		out.CandidateError, out.ControlError = isError(candidate), !out.NoControl && isError(control)
+		out.PrimaryError = isError(ex.Response(multicast.Primary))
+	}
 	return out
+}
+
+// isError tells of an answer that is the server's failure, or of none.
+func isError(r *multicast.Response) bool {
+	return failedLeg(r) || r.Status >= http.StatusInternalServerError
 }
 
 // name gives the comparison its route, and answers the name that rules go by.

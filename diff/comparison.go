@@ -32,6 +32,10 @@ type Comparison struct {
 	Failed      bool // exactly one shadow failed: only `transport` is judged
 	NoControl   bool // no secondary was asked
 
+	CandidateError bool // the candidate answered with an error (5xx), or not at all
+	ControlError   bool // likewise the secondary
+	PrimaryError   bool // the primary answered with an error
+
 	Fields  []FieldComparison // those in which something is to be counted, sorted by Field
 	Latency LatencyPair       // zero when Failed
 

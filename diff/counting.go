@@ -28,22 +28,35 @@ func tick(n *int64, yes bool) {
 func (t *Tally) addField(to *row[FieldTally], fc *FieldComparison, at time.Time) {
 	f := t.fields.write(to)
 	spread(&f.First, &f.Last, at)
-	candidate, control := fc.Candidate > 0, fc.Control > 0
+	candidate, control, minute := fc.Candidate > 0, fc.Control > 0, minuteOf(at)
 	tick(&f.Raw, candidate)
 	tick(&f.Noise, control)
 	for level := TestValue; level <= TestPresence; level++ {
 		gravity := Level(level) + 1
 		test := &f.Tests[level]
-		t.number(&test.Order, test.add(fc.Candidate >= gravity, fc.Control >= gravity))
+		t.count(test, minute, fc.Candidate >= gravity, fc.Control >= gravity)
 	}
 	if candidate && control {
 		extent := &f.Tests[TestExtent]
-		t.number(&extent.Order, extent.add(fc.CandidatePlaces > fc.ControlPlaces, fc.ControlPlaces > fc.CandidatePlaces))
+		t.count(extent, minute, fc.CandidatePlaces > fc.ControlPlaces, fc.ControlPlaces > fc.CandidatePlaces)
 	}
 	drift := &f.Tests[TestDrift]
-	t.number(&drift.Order, drift.add(fc.Drift > 0, fc.Drift < 0))
+	t.count(drift, minute, fc.Drift > 0, fc.Drift < 0)
 	tick(&f.TraitGreater, fc.Trait > 0)
 	tick(&f.TraitLess, fc.Trait < 0)
+}
+
+// count counts one pair for a hypothesis.
+func (t *Tally) count(test *TestTally, minute int32, candidate, control bool) {
+	t.number(&test.Order, test.add(minute, candidate, control))
+}
+
+// add counts one pair, and tells whether it was discordant.
+func (t *TestTally) add(minute int32, candidate, control bool) (discordant bool) {
+	if discordant = t.Counts.add(candidate, control); discordant {
+		t.Minutes.add(minute, candidate)
+	}
+	return discordant
 }
 
 // number gives a hypothesis its place at its first discordant request.
@@ -79,17 +92,28 @@ func (r *RouteTally) compared(c *Comparison) (discordant bool) {
 	tick(&r.CandidateUp, c.CandidateUp)
 	tick(&r.ControlUp, c.ControlUp)
 	tick(&r.NoControl, c.NoControl)
+	tick(&r.CandidateErrors, c.CandidateError && !c.ControlError && !c.NoControl)
+	tick(&r.ControlErrors, c.ControlError && !c.CandidateError)
+	minute, span := minuteOf(c.Time), Span{Compared: 1}
+	tick(&span.Noise, c.Noise)
+	tick(&span.Errors, c.PrimaryError)
+	r.Course.add(int64(minute), 0, span)
 	candidate := c.Result == CandidateOnly || c.Result == Both
 	control := c.Result == ControlOnly || c.Result == Both
-	return r.Results.add(candidate, control)
+	if discordant = r.Results.add(candidate, control); discordant {
+		r.Minutes.add(minute, candidate)
+	}
+	return discordant
 }
 
 // add counts one pair, and tells whether it was one: without both times there is none.
-func (l *LatencyTally) add(p LatencyPair) (pair bool) {
+func (l *LatencyTally) add(p LatencyPair, at time.Time) (pair bool) {
 	if p.Candidate <= 0 || p.Secondary <= 0 {
 		return false
 	}
-	if float64(p.Candidate) > slower*float64(p.Secondary) {
+	isSlower := float64(p.Candidate) > slower*float64(p.Secondary)
+	l.Minutes.add(minuteOf(at), isSlower)
+	if isSlower {
 		l.Slower++
 	} else {
 		l.Faster++

@@ -62,48 +62,66 @@ type merging struct {
 
 func (m *merging) route(from *RouteTally) {
 	to := m.tally.routes.write(m.target.row)
-	to.Compared += from.Compared
-	for reason, n := range from.Unknown {
-		if to.Unknown == nil {
-			to.Unknown = map[string]int64{}
-		}
-		to.Unknown[reason] += n
-	}
-	to.Failed += from.Failed
-	to.Results.merge(from.Results)
+	to.merge(from)
 	m.order(&to.Order, from.Order)
-	to.Raw += from.Raw
-	to.Noise += from.Noise
-	to.CandidateUp += from.CandidateUp
-	to.ControlUp += from.ControlUp
-	to.NoControl += from.NoControl
-	m.latency(&to.Latency, &from.Latency)
-	stretch(&to.First, &to.Last, from.First, from.Last)
+	m.order(&to.Latency.Order, from.Latency.Order)
+	earliest(&to.Latency.Confirmed, from.Latency.Confirmed)
 }
 
-func (m *merging) latency(to, from *LatencyTally) {
-	to.Slower += from.Slower
-	to.Faster += from.Faster
-	m.order(&to.Order, from.Order)
-	earliest(&to.Confirmed, from.Confirmed)
-	to.Candidate.Merge(&from.Candidate)
-	to.Secondary.Merge(&from.Secondary)
+// merge adds all that another route has counted; orders and confirmations are left alone.
+func (r *RouteTally) merge(from *RouteTally) {
+	r.Compared += from.Compared
+	for reason, n := range from.Unknown {
+		if r.Unknown == nil {
+			r.Unknown = map[string]int64{}
+		}
+		r.Unknown[reason] += n
+	}
+	r.Failed += from.Failed
+	r.Results.merge(from.Results)
+	r.Raw += from.Raw
+	r.Noise += from.Noise
+	r.CandidateUp += from.CandidateUp
+	r.ControlUp += from.ControlUp
+	r.NoControl += from.NoControl
+	r.CandidateErrors += from.CandidateErrors
+	r.ControlErrors += from.ControlErrors
+	r.Minutes.merge(from.Minutes)
+	r.Course.merge(&from.Course)
+	r.Latency.merge(&from.Latency)
+	stretch(&r.First, &r.Last, from.First, from.Last)
+}
+
+func (l *LatencyTally) merge(from *LatencyTally) {
+	l.Slower += from.Slower
+	l.Faster += from.Faster
+	l.Minutes.merge(from.Minutes)
+	l.Candidate.Merge(&from.Candidate)
+	l.Secondary.Merge(&from.Secondary)
 }
 
 // field adds a field. A route may have more fields of its own by that than it may begin: all routes together have not.
 func (m *merging) field(from *FieldTally) {
 	t := m.tally
 	to := t.fields.write(t.newField(m.target, m.target.now.Route, from.Field))
-	to.Raw += from.Raw
-	to.Noise += from.Noise
+	to.merge(from)
 	for i := range to.Tests {
-		to.Tests[i].merge(from.Tests[i].Counts)
 		m.order(&to.Tests[i].Order, from.Tests[i].Order)
 		earliest(&to.Tests[i].Confirmed, from.Tests[i].Confirmed)
 	}
-	to.TraitGreater += from.TraitGreater
-	to.TraitLess += from.TraitLess
-	stretch(&to.First, &to.Last, from.First, from.Last)
+}
+
+// merge adds all that was counted of a field elsewhere; orders and confirmations are left alone.
+func (f *FieldTally) merge(from *FieldTally) {
+	f.Raw += from.Raw
+	f.Noise += from.Noise
+	for i := range f.Tests {
+		f.Tests[i].Counts.merge(from.Tests[i].Counts)
+		f.Tests[i].Minutes.merge(from.Tests[i].Minutes)
+	}
+	f.TraitGreater += from.TraitGreater
+	f.TraitLess += from.TraitLess
+	stretch(&f.First, &f.Last, from.First, from.Last)
 }
 
 func (c *Counts) merge(o Counts) {

@@ -25,6 +25,7 @@ func (c Counts) scores(n int64) scores {
 // TestTally is what one run has counted for one (route, field, test).
 type TestTally struct {
 	Counts
+	Minutes   Minutes       `json:"minutes,omitzero"`   // in which one side outnumbered the other
 	Order     int           `json:"order,omitzero"`     // j: place in the run's order of first discordant requests, from 1; 0: none yet
 	Confirmed *Confirmation `json:"confirmed,omitzero"` // nil until it is; then for good
 }
@@ -71,9 +72,15 @@ type RouteTally struct {
 	CandidateUp int64            `json:"candidate_up,omitzero"`
 	ControlUp   int64            `json:"control_up,omitzero"`
 	NoControl   int64            `json:"no_control,omitzero"` // compared without a secondary
-	Latency     LatencyTally     `json:"latency,omitzero"`
-	First       time.Time        `json:"first,omitzero"`
-	Last        time.Time        `json:"last,omitzero"`
+
+	CandidateErrors int64 `json:"candidate_errors,omitzero"` // the candidate answers with an error, or not at all, where the secondary does neither
+	ControlErrors   int64 `json:"control_errors,omitzero"`   // the other way round
+
+	Minutes Minutes      `json:"minutes,omitzero"` // of Results
+	Course  Course       `json:"course,omitzero"`
+	Latency LatencyTally `json:"latency,omitzero"`
+	First   time.Time    `json:"first,omitzero"`
+	Last    time.Time    `json:"last,omitzero"`
 }
 
 // Judged is the number of compared requests that tell of fields other than transport.
@@ -83,6 +90,7 @@ func (r *RouteTally) Judged() int64 { return r.Compared - r.Failed }
 type LatencyTally struct {
 	Slower    int64         `json:"slower,omitzero"`
 	Faster    int64         `json:"faster,omitzero"`
+	Minutes   Minutes       `json:"minutes,omitzero"`
 	Order     int           `json:"order,omitzero"`
 	Confirmed *Confirmation `json:"confirmed,omitzero"`
 	Candidate Sketch        `json:"candidate,omitzero"`
@@ -93,7 +101,7 @@ type LatencyTally struct {
 // GET /api/v1/tallies.
 type Tallies struct {
 	Total     RouteTally    `json:"total"`
-	Transport TestTally     `json:"transport"` // the field `transport` of all routes together; NewTally needs its Confirmed only
+	Transport TestTally     `json:"transport"` // the field `transport` of all routes together; NewTally needs its Minutes and Confirmed only
 	Paused    int64         `json:"paused"`    // exchanges dropped because the candidate was paused for its failures
 	Routes    []*RouteTally `json:"routes"`    // sorted by Route
 	Fields    []*FieldTally `json:"fields"`    // sorted by Route, then Field
@@ -109,15 +117,10 @@ func (t *Tallies) AllTransport() *FieldTally {
 		if all == nil {
 			all = &FieldTally{Field: fieldTransport}
 		}
-		all.Raw += f.Raw
-		all.Noise += f.Noise
-		for i := range all.Tests {
-			all.Tests[i].merge(f.Tests[i].Counts)
-		}
-		stretch(&all.First, &all.Last, f.First, f.Last)
+		all.merge(f)
 	}
 	if all != nil {
-		all.Tests[TestPresence].Confirmed = t.Transport.Confirmed
+		all.Tests[TestPresence].Minutes, all.Tests[TestPresence].Confirmed = t.Transport.Minutes, t.Transport.Confirmed
 	}
 	return all
 }

@@ -49,7 +49,7 @@ func NewTally(from *Tallies) *Tally {
 		from = &Tallies{}
 	}
 	t := &Tally{total: *from.Total.clone(), paused: from.Paused, byRoute: map[string]*routeRow{}, changed: true}
-	t.transport.Confirmed = from.Transport.Confirmed
+	t.transport.Minutes, t.transport.Confirmed = from.Transport.Minutes, from.Transport.Confirmed
 	t.routes = rows[RouteTally]{order: compareRoutes, copy: (*RouteTally).clone}
 	t.fields = rows[FieldTally]{order: compareFields, copy: (*FieldTally).clone}
 	t.routes.restore(from.Routes)
@@ -87,15 +87,15 @@ func (t *Tally) Add(c *Comparison) (route string) {
 	}
 	t.total.compared(c)
 	t.number(&r.Order, r.compared(c))
-	t.number(&t.total.Latency.Order, t.total.Latency.add(c.Latency))
-	t.number(&r.Latency.Order, r.Latency.add(c.Latency))
+	t.number(&t.total.Latency.Order, t.total.Latency.add(c.Latency, c.Time))
+	t.number(&r.Latency.Order, r.Latency.add(c.Latency, c.Time))
 	beyond := FieldComparison{Field: Other}
 	for i := range c.Fields {
 		fc := &c.Fields[i]
 		if f := t.field(counts, r.Route, fc.Field); f != nil {
 			t.addField(f, fc, c.Time)
 			if fc.Field == fieldTransport {
-				t.transport.add(fc.Candidate > 0, fc.Control > 0)
+				t.transport.add(minuteOf(c.Time), fc.Candidate > 0, fc.Control > 0)
 			}
 		} else {
 			beyond.fold(fc)
