@@ -102,14 +102,32 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
 
 func writeStatus(w http.ResponseWriter, status int, v any) error {
+	body, err := encode(v)
+	if err != nil {
+		return err
+	}
+	writeBytes(w, status, "application/json", body)
+	return nil
+}
+
+// writeKnown is writeJSON for what costs more to send than to make: it is sent only to those who have not got it.
+func writeKnown(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := encode(v)
+	if err != nil || unchanged(w, r, digest(body)) {
+		return err
+	}
+	writeBytes(w, http.StatusOK, "application/json", body)
+	return nil
+}
+
+func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
+		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	writeBytes(w, status, "application/json", buf.Bytes())
-	return nil
+	return buf.Bytes(), nil
 }
 
 // writeBytes sends a whole body. What has no entity tag is not to be kept by anybody.
@@ -120,10 +138,4 @@ func writeBytes(w http.ResponseWriter, status int, label string, body []byte) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the caller is gone: nobody to tell
-}
-
-// list is the form of every list in the API.
-type list[T any] struct {
-	Items []T     `json:"items"`
-	Next  *string `json:"next"`
 }

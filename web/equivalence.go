@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"shadowdiff/diff"
@@ -46,6 +48,9 @@ func (s *Server) equivalence(w http.ResponseWriter, r *http.Request) error {
 		if verdict = verdictOf(snap, route); verdict == nil {
 			return noSuchRoute(route, snap)
 		}
+	}
+	if s.fresh(w, r, snap) {
+		return nil
 	}
 	return writeJSON(w, equivalenceOf(snap.Run, verdict, confirmed, limit))
 }
@@ -99,16 +104,9 @@ func (s *Server) window(w http.ResponseWriter, r *http.Request, q query, snap *s
 			return refuse(http.StatusBadRequest, "%s has no meaning with since or until: nothing is confirmed within a window", name)
 		}
 	}
-	since, err := q.moment("since")
+	since, until, err := q.span()
 	if err != nil {
 		return err
-	}
-	until, err := q.moment("until")
-	if err != nil {
-		return err
-	}
-	if !until.IsZero() && !since.Before(until) {
-		return refuse(http.StatusBadRequest, "since=%s is not before until=%s", q.text("since"), q.text("until"))
 	}
 	route := s.current(snap, q.text("route"))
 	if route != "" && verdictOf(snap, route) == nil {
@@ -159,12 +157,12 @@ func currentRun(q query, run store.Run) error {
 
 // verdictOf finds one route's verdict in a snapshot; nil when none of its requests came to an end yet.
 func verdictOf(snap *store.Snapshot, route string) *diff.Verdict {
-	for _, v := range snap.Verdict.Routes {
-		if v.Route != nil && *v.Route == route {
-			return v
-		}
+	verdicts := snap.Verdict.Routes // sorted by name
+	i, found := slices.BinarySearchFunc(verdicts, route, func(v *diff.Verdict, name string) int { return strings.Compare(*v.Route, name) })
+	if !found {
+		return nil
 	}
-	return nil
+	return verdicts[i]
 }
 
 func noSuchRoute(route string, snap *store.Snapshot) error {

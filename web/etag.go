@@ -22,8 +22,14 @@ func newBoot() string { return rand.Text()[:12] }
 // fresh names the state that an answer is made of, by a strong entity tag made of the snapshot's version, this process and
 // the request's parameters, and answers 304 when the caller has just that. The handler is done then.
 func (s *Server) fresh(w http.ResponseWriter, r *http.Request, snap *store.Snapshot) bool {
-	of := sha256.Sum256(fmt.Appendf(nil, "%d %d %s?%s", snap.Run.ID, snap.Time.UnixNano(), r.URL.Path, r.URL.RawQuery))
-	return unchanged(w, r, fmt.Sprintf("%s.%d.%s", s.boot, snap.Version, base64.RawURLEncoding.EncodeToString(of[:9])))
+	of := fmt.Appendf(nil, "%d %d %s?%s", snap.Run.ID, snap.Time.UnixNano(), r.URL.Path, r.URL.RawQuery)
+	return unchanged(w, r, fmt.Sprintf("%s.%d.%s", s.boot, snap.Version, digest(of)))
+}
+
+// digest names bytes by 96 bits of their SHA-256.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // unchanged is fresh with any name of a state.

@@ -12,8 +12,9 @@ import (
 
 // query is a request's parameters after unknown and repeated ones were refused.
 type query struct {
-	values url.Values
-	now    time.Time
+	request *http.Request
+	values  url.Values
+	now     time.Time
 }
 
 // readQuery refuses every parameter that is not among the known ones: a misspelt filter must not answer for everything.
@@ -32,7 +33,7 @@ func readQuery(r *http.Request, known ...string) (query, error) {
 			return query{}, refuse(http.StatusBadRequest, "parameter %q is given %d times; give it once", name, len(all))
 		}
 	}
-	return query{values: values, now: time.Now()}, nil
+	return query{request: r, values: values, now: time.Now()}, nil
 }
 
 func remedy(name string, known []string) string {
@@ -88,4 +89,18 @@ func (q query) moment(name string) (time.Time, error) {
 		return t, refuse(http.StatusBadRequest, "%s=%q: give a time such as 2026-11-30T10:00:00Z, or a duration such as 15m", name, v)
 	}
 	return t, nil
+}
+
+// span reads since and until, either of which may be left out.
+func (q query) span() (since, until time.Time, err error) {
+	if since, err = q.moment("since"); err != nil {
+		return since, until, err
+	}
+	if until, err = q.moment("until"); err != nil {
+		return since, until, err
+	}
+	if !until.IsZero() && !since.Before(until) {
+		return since, until, refuse(http.StatusBadRequest, "since=%s is not before until=%s", q.text("since"), q.text("until"))
+	}
+	return since, until, nil
 }

@@ -22,6 +22,7 @@ func (s *Server) routes() http.Handler {
 		s.routePages(r)
 		r.Route("/api/v1", s.routeAPI)
 		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler())
+		r.With(compressed).Get("/openapi.yaml", s.api(s.openapi))
 	})
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(s.api(func(w http.ResponseWriter, req *http.Request) error {

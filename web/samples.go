@@ -92,7 +92,7 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	}
 	samples, next, err := s.deps.DB.Samples(r.Context(), filter)
 	if errors.Is(err, store.ErrCursor) {
-		return badCursor(filter.Cursor)
+		return badCursor(q.text("cursor"))
 	}
 	if err != nil {
 		return err
@@ -102,27 +102,26 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 		answer.Items = append(answer.Items, s.sampleItem(sample))
 	}
 	if next != "" {
-		answer.Next = &next
+		answer.Next = q.cursorFor(next)
 	}
 	return writeJSON(w, answer)
 }
 
 func (s *Server) sampleFilter(q query) (store.Filter, error) {
-	f := store.Filter{Route: q.text("route"), Field: q.text("field"), Result: diff.Result(q.text("result")), Cursor: q.text("cursor")}
-	switch f.Result {
-	case "", diff.Agree, diff.CandidateOnly, diff.ControlOnly, diff.Both:
-	default:
-		return f, refuse(http.StatusBadRequest, "result=%q: give agree, candidate_only, control_only or both", f.Result)
+	f := store.Filter{Route: q.text("route"), Field: q.text("field")}
+	word, err := q.choice("result", string(diff.Agree), string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both))
+	f.Result = diff.Result(word)
+	if err == nil {
+		f.Cursor, err = q.place()
 	}
-	err := currentRun(q, s.deps.DB.Snapshot().Run)
+	if err == nil {
+		err = currentRun(q, s.deps.DB.Snapshot().Run)
+	}
 	if err == nil {
 		f.Limit, err = q.number("limit", 50, 500)
 	}
 	if err == nil {
-		f.Since, err = q.moment("since")
-	}
-	if err == nil {
-		f.Until, err = q.moment("until")
+		f.Since, f.Until, err = q.span()
 	}
 	return f, err
 }

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"encoding/base64"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,9 +48,31 @@ type routeJudged struct {
 	Latency      diff.LatencyFinding `json:"latency"`
 }
 
-// listRoutes answers GET /api/v1/routes, sorted by name.
+// routeMeasures are what routes can be ordered by.
+var routeMeasures = measures[*diff.RouteTally]{
+	"compared":       func(t *diff.RouteTally) int64 { return t.Compared },
+	"raw":            func(t *diff.RouteTally) int64 { return t.Raw },
+	"noise":          func(t *diff.RouteTally) int64 { return t.Noise },
+	"candidate_only": func(t *diff.RouteTally) int64 { return t.Results.CandidateOnly },
+	"control_only":   func(t *diff.RouteTally) int64 { return t.Results.ControlOnly },
+	"both":           func(t *diff.RouteTally) int64 { return t.Results.Both },
+	"excess":         func(t *diff.RouteTally) int64 { return t.Results.CandidateOnly - t.Results.ControlOnly },
+	"failed":         func(t *diff.RouteTally) int64 { return t.Failed },
+	"first":          func(t *diff.RouteTally) int64 { return t.First.UnixMicro() },
+	"last":           func(t *diff.RouteTally) int64 { return t.Last.UnixMicro() },
+}
+
+// listRoutes answers GET /api/v1/routes, sorted by name unless asked otherwise.
 func (s *Server) listRoutes(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "run", "limit", "cursor")
+	q, err := readQuery(r, "route", "verdict", "run", "sort", "order", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	word, err := q.choice("verdict", string(diff.Different), string(diff.Equivalent), string(diff.Undecided))
+	if err != nil {
+		return err
+	}
+	order, err := readOrdering(q, routeMeasures)
 	if err != nil {
 		return err
 	}
@@ -58,11 +80,44 @@ func (s *Server) listRoutes(w http.ResponseWriter, r *http.Request) error {
 	if err := currentRun(q, snap.Run); err != nil {
 		return err
 	}
-	items := make([]routeItem, 0, len(snap.Tallies.Routes))
-	for _, t := range snap.Tallies.Routes {
-		items = append(items, s.routeItem(t, verdictOf(snap, t.Route)))
+	if s.fresh(w, r, snap) {
+		return nil
 	}
-	return writeList(w, q, items, func(i routeItem) string { return i.Route })
+	name := s.current(snap, q.text("route"))
+	rows, next := order.page(q, func(yield func(*diff.RouteTally) bool) {
+		for t := range along(snap.Tallies.Routes, order.backward()) {
+			if !matches(name, t.Route) || word != "" && !hasWord(snap, t.Route, word) {
+				continue
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}, func(t *diff.RouteTally) string { return t.Route })
+	answer := list[routeItem]{Items: make([]routeItem, 0, len(rows)), Next: next}
+	for _, t := range rows {
+		answer.Items = append(answer.Items, s.routeItem(t, verdictOf(snap, t.Route)))
+	}
+	return writeJSON(w, answer)
+}
+
+func hasWord(snap *store.Snapshot, route, word string) bool {
+	v := verdictOf(snap, route)
+	return v != nil && string(v.Word) == word
+}
+
+// along walks a list from either end.
+func along[T any](list []T, backward bool) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range list {
+			if backward {
+				i = len(list) - 1 - i
+			}
+			if !yield(list[i]) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Server) routeItem(t *diff.RouteTally, v *diff.Verdict) routeItem {
@@ -86,117 +141,12 @@ func (s *Server) routeItem(t *diff.RouteTally, v *diff.Verdict) routeItem {
 }
 
 func confirmedIn(v *diff.Verdict) int {
-	n := 0
-	for _, f := range v.Differences {
-		if f.Confirmed {
-			n++
+	for i := range v.Differences { // confirmed ones first
+		if !v.Differences[i].Confirmed {
+			return i
 		}
 	}
-	return n
-}
-
-// fieldItem is one (route, field, test) in GET /api/v1/fields. For extent candidate_only and control_only count requests
-// in which the candidate, or the control, differs at more places; for drift those in which it is greater, or less.
-type fieldItem struct {
-	Route         string     `json:"route"`
-	Field         string     `json:"field"`
-	Test          diff.Test  `json:"test"`
-	Page          string     `json:"page"`
-	Raw           int64      `json:"raw"` // requests in which the candidate differs here at all
-	Noise         int64      `json:"noise"`
-	CandidateOnly int64      `json:"candidate_only"`
-	ControlOnly   int64      `json:"control_only"`
-	Both          int64      `json:"both"`
-	LnE           float64    `json:"ln_e"`
-	Confirmed     bool       `json:"confirmed"`
-	ConfirmedAt   *time.Time `json:"confirmed_at"`
-	ConfirmedOn   *int64     `json:"confirmed_on"` // requests compared on the route by then
-	First         time.Time  `json:"first"`
-	Last          time.Time  `json:"last"`
-}
-
-// listFields answers GET /api/v1/fields, sorted by route, field and test; a test without a count is left out.
-func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "route", "field", "test", "confirmed", "run", "limit", "cursor")
-	if err != nil {
-		return err
-	}
-	confirmed, err := q.flag("confirmed")
-	if err != nil {
-		return err
-	}
-	var test *diff.Test
-	if word := q.text("test"); word != "" {
-		test = new(diff.Test)
-		if err := test.UnmarshalText([]byte(word)); err != nil {
-			return refuse(http.StatusBadRequest, "test=%q: give value, format, type, presence, extent or drift", word)
-		}
-	}
-	snap := s.deps.DB.Snapshot()
-	if err := currentRun(q, snap.Run); err != nil {
-		return err
-	}
-	items, route := []fieldItem{}, s.current(snap, q.text("route"))
-	for _, t := range snap.Tallies.Fields {
-		if matches(route, t.Route) && matches(q.text("field"), t.Field) {
-			items = append(items, s.fieldItems(t, test, confirmed)...)
-		}
-	}
-	return writeList(w, q, items, func(i fieldItem) string { return i.Route + "\x00" + i.Field + "\x00" + i.Test.String() })
-}
-
-func matches(wanted, have string) bool { return wanted == "" || wanted == have }
-
-func (s *Server) fieldItems(t *diff.FieldTally, test *diff.Test, confirmed *bool) []fieldItem {
-	var items []fieldItem
-	for i := range t.Tests {
-		kind, tally := diff.Test(i), &t.Tests[i]
-		if tally.Counts == (diff.Counts{}) || (test != nil && *test != kind) ||
-			(confirmed != nil && *confirmed != (tally.Confirmed != nil)) {
-			continue
-		}
-		item := fieldItem{
-			Route: t.Route, Field: t.Field, Test: kind, Page: s.prefix + fieldPath(t.Route, t.Field),
-			Raw: t.Raw, Noise: t.Noise, CandidateOnly: tally.CandidateOnly, ControlOnly: tally.ControlOnly, Both: tally.Both,
-			LnE: evidence(kind, tally.Counts), First: t.First, Last: t.Last,
-		}
-		if c := tally.Confirmed; c != nil {
-			item.Confirmed, item.ConfirmedAt, item.ConfirmedOn = true, &c.Time, &c.Requests
-		}
-		items = append(items, item)
-	}
-	return items
-}
-
-// writeList sorts by key, goes on after the cursor and cuts at the limit. A cursor is the last key of the page before,
-// so that lists may grow between two pages without a row lost or shown twice.
-func writeList[T any](w http.ResponseWriter, q query, items []T, key func(T) string) error {
-	limit, err := q.number("limit", itemsShown, itemsMost)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(items, func(a, b T) int { return strings.Compare(key(a), key(b)) })
-	if cursor := q.text("cursor"); cursor != "" {
-		after, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err != nil {
-			return badCursor(cursor)
-		}
-		i, found := slices.BinarySearchFunc(items, string(after), func(item T, k string) int { return strings.Compare(key(item), k) })
-		if found {
-			i++
-		}
-		items = items[i:]
-	}
-	answer := list[T]{Items: items}
-	if len(items) > limit {
-		next := base64.RawURLEncoding.EncodeToString([]byte(key(items[limit-1])))
-		answer.Items, answer.Next = items[:limit], &next
-	}
-	return writeJSON(w, answer)
-}
-
-func badCursor(cursor string) error {
-	return refuse(http.StatusBadRequest, "cursor=%q was not given out by a page before; leave it out to start over", cursor)
+	return len(v.Differences)
 }
 
 // counters answers GET /api/v1/counters: what the proxy counted since the process started.
@@ -207,30 +157,12 @@ func (s *Server) counters(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, s.deps.Proxy.Counts())
 }
 
-// fieldOf finds one field's tally in a snapshot; without a route that of transport over all of them.
-func fieldOf(snap *store.Snapshot, route, field string) *diff.FieldTally {
-	if route == "" && field == transport {
-		return snap.Tallies.AllTransport()
-	}
-	fields := snap.Tallies.Fields // sorted by route, then field
-	i, found := slices.BinarySearchFunc(fields, [2]string{route, field}, func(t *diff.FieldTally, k [2]string) int {
-		if c := strings.Compare(t.Route, k[0]); c != 0 {
-			return c
-		}
-		return strings.Compare(t.Field, k[1])
-	})
+// routeOf finds one route's tally in a snapshot.
+func routeOf(snap *store.Snapshot, route string) *diff.RouteTally {
+	routes := snap.Tallies.Routes // sorted by name
+	i, found := slices.BinarySearchFunc(routes, route, func(t *diff.RouteTally, name string) int { return strings.Compare(t.Route, name) })
 	if !found {
 		return nil
 	}
-	return fields[i]
-}
-
-// routeOf finds one route's tally in a snapshot.
-func routeOf(snap *store.Snapshot, route string) *diff.RouteTally {
-	for _, t := range snap.Tallies.Routes {
-		if t.Route == route {
-			return t
-		}
-	}
-	return nil
+	return routes[i]
 }
