@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shadowdiff/diff"
@@ -11,8 +12,11 @@ import (
 
 // ledger is what the memory holds of one run: all of its counts, whatever the disk does.
 type ledger struct {
-	run   Run
-	print Fingerprint
+	run      Run // its id never changes; the rest is the writer's
+	print    Fingerprint
+	begunBy  string
+	ruleText string
+	shown    atomic.Pointer[Snapshot] // of a run that is not in force
 
 	mu     sync.Mutex // guards what follows
 	tally  *diff.Tally
@@ -24,6 +28,8 @@ type ledger struct {
 	used   time.Time // when that was, to the next cut
 
 	// What follows belongs to the writer alone.
+	unwritten bool // its row is not on the disk
+
 	watch    *diff.Watch
 	tallies  *diff.Tallies
 	verdict  *diff.Verdict
@@ -41,7 +47,7 @@ func newLedger(run Run, print Fingerprint, from *diff.Tallies, cfg Config, judge
 		shelf:  newShelf(cfg.SamplesPerField),
 		fresh:  true,
 		used:   time.Now(),
-		watch:  diff.NewWatch(judge),
+		watch:  diff.NewWatch(judgingOf(judge, &run)),
 		ids:    map[string]map[string][]int64{},
 	}
 }

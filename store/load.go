@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -16,6 +17,17 @@ type loader struct {
 	run    int64
 	all    *diff.Tallies
 	fields map[fieldKey]*diff.FieldTally
+}
+
+// loadTallies reads all that a run has counted.
+func (db *DB) loadTallies(ctx context.Context, run int64) (*diff.Tallies, error) {
+	load := loader{ctx: ctx, pool: db.file.read, run: run, all: &diff.Tallies{}, fields: map[fieldKey]*diff.FieldTally{}}
+	for _, step := range []func() error{load.routes, load.unknown, load.fieldRows, load.tests, load.confirmations} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return load.all, nil
 }
 
 // scanAll reads all rows of a query; err is that of the query itself.
@@ -45,17 +57,23 @@ func (l *loader) each(query string, one func(scan func(...any) error) error) err
 func (l *loader) routes() error {
 	return l.each(`SELECT route, compared, failed, candidate_only, control_only, both_sides, ordinal, raw, noise,
 		candidate_up, control_up, no_control, slower, faster, latency_ordinal, candidate_sketch, secondary_sketch,
-		first_seen, last_seen, given FROM route_tally WHERE run = ? ORDER BY route`, func(scan func(...any) error) error {
+		first_seen, last_seen, given, candidate_errors, control_errors, minutes_candidate, minutes_control, open_minute, lean,
+		latency_minutes_candidate, latency_minutes_control, latency_open_minute, latency_lean, course FROM route_tally WHERE run = ? ORDER BY route`, func(scan func(...any) error) error {
 		r := &diff.RouteTally{}
-		var candidate, secondary []byte
+		var candidate, secondary, course []byte
 		var first, last int64
+		of, pairs := &r.Minutes, &r.Latency.Minutes
 		err := scan(&r.Route, &r.Compared, &r.Failed, &r.Results.CandidateOnly, &r.Results.ControlOnly, &r.Results.Both,
 			&r.Order, &r.Raw, &r.Noise, &r.CandidateUp, &r.ControlUp, &r.NoControl, &r.Latency.Slower, &r.Latency.Faster,
-			&r.Latency.Order, &candidate, &secondary, &first, &last, &r.Given)
+			&r.Latency.Order, &candidate, &secondary, &first, &last, &r.Given, &r.CandidateErrors, &r.ControlErrors,
+			&of.Candidate, &of.Control, &of.Open, &of.Lean, &pairs.Candidate, &pairs.Control, &pairs.Open, &pairs.Lean, &course)
 		if err != nil {
 			return err
 		}
 		r.First, r.Last = fromMicros(first), fromMicros(last)
+		if err := json.Unmarshal(course, &r.Course); err != nil {
+			return fmt.Errorf("course of %q: %w", r.Route, err)
+		}
 		if err := r.Latency.Candidate.UnmarshalBinary(candidate); err != nil {
 			return err
 		}
@@ -106,13 +124,19 @@ func (l *loader) fieldRows() error {
 }
 
 func (l *loader) tests() error {
-	return l.each(`SELECT route, field, test, candidate_only, control_only, both_sides, ordinal FROM test_tally
-		WHERE run = ?`, func(scan func(...any) error) error {
+	return l.each(`SELECT route, field, test, candidate_only, control_only, both_sides, ordinal, minutes_candidate,
+		minutes_control, open_minute, lean FROM test_tally WHERE run = ?`, func(scan func(...any) error) error {
 		var at fieldKey
 		var word string
 		var t diff.TestTally
-		if err := scan(&at.route, &at.field, &word, &t.CandidateOnly, &t.ControlOnly, &t.Both, &t.Order); err != nil {
+		err := scan(&at.route, &at.field, &word, &t.CandidateOnly, &t.ControlOnly, &t.Both, &t.Order, &t.Minutes.Candidate,
+			&t.Minutes.Control, &t.Minutes.Open, &t.Minutes.Lean)
+		if err != nil {
 			return err
+		}
+		if at == (fieldKey{"", transportField}) {
+			l.all.Transport = t
+			return nil
 		}
 		into, err := l.test(at, word)
 		if err == nil {
@@ -167,9 +191,9 @@ func (l *loader) test(at fieldKey, word string) (*diff.TestTally, error) {
 }
 
 // loadShelf reads back which exchanges are kept, and why.
-func (db *DB) loadShelf(ctx context.Context, l *ledger) error {
+func (db *DB) loadShelf(ctx context.Context, run int64, into *shelf) error {
 	rows, err := db.file.read.QueryContext(ctx, `SELECT s.id, s.time, s.route, f.field, f.level, f.slot, f.score
-		FROM sample s JOIN sample_field f ON f.sample = s.id WHERE s.run = ? AND f.slot > 0 ORDER BY s.id`, l.run.ID)
+		FROM sample s JOIN sample_field f ON f.sample = s.id WHERE s.run = ? AND f.slot > 0 ORDER BY s.id`, run)
 	_, err = scanAll(rows, err, func(scan func(...any) error, _ *struct{}) error {
 		var id, at int64
 		var route string
@@ -177,7 +201,7 @@ func (db *DB) loadShelf(ctx context.Context, l *ledger) error {
 		if err := scan(&id, &at, &route, &p.field, &p.level, &p.slot, &p.score); err != nil {
 			return err
 		}
-		l.shelf.restore(id, route, p, time.UnixMicro(at))
+		into.restore(id, route, p, time.UnixMicro(at))
 		return nil
 	})
 	return err

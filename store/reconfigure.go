@@ -33,7 +33,7 @@ func (l *ledger) reconfigure(cfg Config, judge diff.Config, judged bool) {
 	defer l.mu.Unlock()
 	l.shelf.resize(cfg.SamplesPerField)
 	if judged {
-		l.watch = diff.NewWatch(judge)
+		l.watch = diff.NewWatch(judgingOf(judge, &l.run))
 		l.fresh = true
 	}
 }

@@ -14,9 +14,14 @@ import (
 
 // Run is everything measured on one candidate under one set of rules.
 type Run struct {
-	ID      int64     `json:"id"`
-	Name    string    `json:"name"`
-	Started time.Time `json:"started"`
+	ID        int64      `json:"id"`
+	Name      string     `json:"name"` // several runs may have the same
+	Started   time.Time  `json:"started"`
+	Ended     *time.Time `json:"ended"`     // when another took its place; nil: it is in force
+	Candidate string     `json:"candidate"` // its address; empty: there was none
+	Version   string     `json:"version"`   // that the candidate told; empty: it told none
+	Notes     string     `json:"notes"`
+	Attempt   int        `json:"attempt"` // from 1: this is so many'th of the runs that have, or had, its name
 }
 
 // Fingerprint tells runs apart: a start with another one begins a new run, a start with the same continues the last.
@@ -25,31 +30,60 @@ type Fingerprint struct {
 	Rules     string // the compiled rules, canonical
 }
 
-// StartRun puts a run in force and publishes its Snapshot. With the fingerprint of the last run it is that one, with all
-// it has counted, whatever name is given; else it is a new one, called "run N" when name is empty. Exchanges under way
-// still count for the run that they were begun in.
-func (db *DB) StartRun(name string, fp Fingerprint) (Run, error) {
-	db.flushing.Lock()
-	defer db.flushing.Unlock()
-	if l := db.ledgers.current(); l != nil && l.print == fp {
-		return l.run, nil
-	}
-	ctx := context.Background()
-	l, err := db.lastRun(ctx, fp)
-	if err == nil && l == nil {
-		l, err = db.newRun(ctx, name, fp)
-	}
-	if err != nil {
-		return Run{}, fmt.Errorf("start run: %w", explain(db.file.path, err))
-	}
-	db.begin(l)
-	return l.run, nil
+// Beginning says what the run in force is to be.
+type Beginning struct {
+	Fingerprint
+	New   bool   // begin one, whatever is in force; else only where the fingerprint, or Asked, is another
+	Asked string // name that the configuration asks for: another than it asked for last begins a run; empty: it asks for none
+
+	// What follows is of a run that is begun.
+	Name     string // empty: Asked, else "run N"
+	Version  string // of the candidate; empty: it has not told one
+	Notes    string
+	RuleText string // the rules as YAML, for people
+	By       string // who or what begins it, a word: "start", "reload", "api", "version"
+
+	// Anyway has it begin even where the disk does not take it: the writer then tries again, as with counts.
+	Anyway bool
 }
 
-// begin ends the counters of the run in force and puts another in its place.
+// StartRun is BeginRun for one that is begun only where the fingerprint is another.
+func (db *DB) StartRun(name string, fp Fingerprint) (Run, error) {
+	run, _, err := db.BeginRun(context.Background(), Beginning{Fingerprint: fp, Name: name})
+	return run, err
+}
+
+// BeginRun puts a run in force and publishes its Snapshot: the one that was in force last, with all it has counted, or a
+// new one, and tells which. A new one is on the disk when it returns. Exchanges under way still count for the run that
+// they were begun in. It fails, and changes nothing, where a name, a version or notes are none, with ErrRunText, and where
+// the disk does not take it.
+func (db *DB) BeginRun(ctx context.Context, b Beginning) (run Run, begun bool, err error) {
+	if err := b.validate(); err != nil {
+		return Run{}, false, fmt.Errorf("begin run: %w", err)
+	}
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	if db.closed {
+		return Run{}, false, errors.New("begin run: the store is closed")
+	}
+	l, err := db.inForce(ctx, &b)
+	if err == nil && l == nil {
+		begun = true
+		l, err = db.newRun(ctx, &b)
+	}
+	if err != nil {
+		return Run{}, false, fmt.Errorf("begin run: %w", explain(db.file.path, err))
+	}
+	if l != db.ledgers.current() {
+		db.begin(l)
+	}
+	return l.run, begun, nil
+}
+
+// begin ends the run in force and puts another in its place.
 func (db *DB) begin(l *ledger) {
 	if before := db.ledgers.current(); before != nil {
-		before.counters.end(db.deps.Counters)
+		before.end(db.deps.Counters, l.run.Started)
 	}
 	l.counters.start(db.deps.Counters, l.run.Started)
 	db.ledgers.begin(l)
@@ -57,53 +91,164 @@ func (db *DB) begin(l *ledger) {
 	db.publish()
 }
 
-// lastRun loads the latest run if it has this fingerprint, else it answers nil.
-func (db *DB) lastRun(ctx context.Context, fp Fingerprint) (*ledger, error) {
-	var run Run
-	var print Fingerprint
-	var started int64
-	var counters string
-	err := db.file.read.QueryRowContext(ctx, `SELECT id, name, started, candidate, rules, counters FROM run
-		ORDER BY id DESC LIMIT 1`).Scan(&run.ID, &run.Name, &started, &print.Candidate, &print.Rules, &counters)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && print != fp {
+// end notes that another run is in force. The next flush writes it down where that is not done yet.
+func (l *ledger) end(counters func() multicast.Counts, at time.Time) {
+	l.counters.end(counters)
+	at = latest(at, l.run.Started)
+	l.run.Ended = &at
+	l.backlog.counters = true
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// inForce answers the run in force if it is to go on, else nil. After a start it is read from the disk.
+func (db *DB) inForce(ctx context.Context, b *Beginning) (*ledger, error) {
+	if b.New {
+		return nil, nil
+	}
+	if b.Asked != "" {
+		asked, err := db.Setting(ctx, keyAsked)
+		if errors.Is(err, ErrNotFound) || err == nil && asked != b.Asked {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if l := db.ledgers.current(); l != nil {
+		if l.print != b.Fingerprint {
+			return nil, nil
+		}
+		return l, nil
+	}
+	row, err := db.runWhere(ctx, `ended = 0 ORDER BY id DESC LIMIT 1`)
+	if errors.Is(err, ErrNotFound) || err == nil && row.print != b.Fingerprint {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	run.Started = fromMicros(started)
-	tallies, err := db.loadTallies(ctx, run.ID)
+	return db.loadLedger(ctx, row)
+}
+
+// keyAsked is the setting that keeps the name that the configuration asked for last.
+const keyAsked = "run.name"
+
+// loadLedger continues a run from what the disk has of it.
+func (db *DB) loadLedger(ctx context.Context, row *runRow) (*ledger, error) {
+	tallies, err := db.loadTallies(ctx, row.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read run %d: %w", run.ID, err)
+		return nil, fmt.Errorf("read run %d: %w", row.ID, err)
 	}
-	l := newLedger(run, fp, tallies, db.cfg, db.deps.Judge)
-	if err := json.Unmarshal([]byte(counters), &l.counters.before); err != nil {
-		return nil, fmt.Errorf("read run %d: counters: %w", run.ID, err)
-	}
-	if err := db.loadShelf(ctx, l); err != nil {
-		return nil, fmt.Errorf("read run %d: samples: %w", run.ID, err)
+	l := newLedger(row.Run, row.print, tallies, db.cfg, db.deps.Judge)
+	l.begunBy, l.ruleText, l.counters.before = row.begunBy, row.ruleText, row.counters
+	l.counters.total = row.counters
+	if err := db.loadShelf(ctx, row.ID, &l.shelf); err != nil {
+		return nil, fmt.Errorf("read run %d: samples: %w", row.ID, err)
 	}
 	learn(db.deps.Names, tallies)
 	return l, nil
 }
 
-func (db *DB) newRun(ctx context.Context, name string, fp Fingerprint) (*ledger, error) {
-	run := Run{Name: name, Started: time.Now().UTC().Truncate(time.Microsecond)}
-	err := db.transact(ctx, func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM run`).Scan(&run.ID); err != nil {
-			return err
-		}
-		if run.Name == "" {
-			run.Name = fmt.Sprintf("run %d", run.ID)
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO run (id, name, started, candidate, rules, counters)
-			VALUES (?, ?, ?, ?, ?, '{}')`, run.ID, run.Name, micros(run.Started), fp.Candidate, fp.Rules)
-		return err
-	})
-	if err != nil {
+// newRun makes a run and writes it down, with the end of the one before it.
+func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
+	run := Run{
+		Name: b.Name, Started: time.Now().UTC().Truncate(time.Microsecond), Candidate: b.Candidate, Version: b.Version, Notes: b.Notes,
+	}
+	if run.Name == "" {
+		run.Name = b.Asked
+	}
+	var err error
+	if run.ID, err = db.nextRun(ctx); err != nil {
 		return nil, err
 	}
-	return newLedger(run, fp, nil, db.cfg, db.deps.Judge), nil
+	if run.Name == "" {
+		run.Name = numbered(run.ID)
+	}
+	if run.Attempt, err = db.nextAttempt(ctx, run.Name); err != nil {
+		return nil, err
+	}
+	l := newLedger(run, b.Fingerprint, nil, db.cfg, db.deps.Judge)
+	l.begunBy, l.ruleText, l.unwritten = b.By, b.RuleText, true
+	err = db.transact(ctx, func(tx *sql.Tx) error {
+		w := writer{ctx: ctx, tx: tx, db: db, run: run.ID}
+		if err := w.runLine(l); err != nil {
+			return err
+		}
+		if b.Asked != "" {
+			if _, err := tx.ExecContext(ctx, saveSetting, keyAsked, b.Asked); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE run SET ended = max(?1, started) WHERE ended = 0 AND id <> ?2`, micros(run.Started), run.ID)
+		return err
+	})
+	switch {
+	case err == nil:
+		l.unwritten = false
+	case b.Anyway:
+		l.backlog.counters = true
+		err = nil
+	}
+	return l, err
+}
+
+// numbered is the name of a run that nobody has named.
+func numbered(id int64) string { return fmt.Sprintf("run %d", id) }
+
+// nextRun is the id of the next run: those in memory may not be on the disk yet.
+func (db *DB) nextRun(ctx context.Context) (id int64, err error) {
+	err = db.file.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM run`).Scan(&id)
+	for _, l := range db.ledgers.all() {
+		id = max(id, l.run.ID)
+	}
+	return id + 1, err
+}
+
+// nextAttempt is which attempt at its name the next run with that name is.
+func (db *DB) nextAttempt(ctx context.Context, name string) (attempt int, err error) {
+	err = db.file.read.QueryRowContext(ctx, `SELECT coalesce(max(attempt), 0) FROM run_name WHERE name = ?`, name).Scan(&attempt)
+	for _, l := range db.ledgers.all() {
+		if l.unwritten && l.run.Name == name {
+			attempt = max(attempt, l.run.Attempt)
+		}
+	}
+	return attempt + 1, err
+}
+
+// runLine writes the row of a run, whole, where something of it may have changed.
+func (w *writer) runLine(l *ledger) error {
+	if !l.backlog.counters && l.backlog.total == nil && !l.unwritten {
+		return nil
+	}
+	counters, err := json.Marshal(&l.counters.total)
+	if err != nil {
+		return err
+	}
+	summary, err := json.Marshal(l.summary(w.db.deps.Judge))
+	if err != nil {
+		return err
+	}
+	r := &l.run
+	err = w.exec(w.db.stmts.run, r.ID, r.Name, micros(r.Started), l.print.Candidate, l.print.Rules, string(counters), ended(r),
+		r.Version, r.Notes, l.begunBy, r.Attempt, l.ruleText, string(summary))
+	if err == nil && l.unwritten {
+		err = w.exec(w.db.stmts.runName, r.Name, r.ID, r.Attempt)
+	}
+	return err
+}
+
+// ended is when a run ended, as it is written down; 0 while it is in force.
+func ended(r *Run) int64 {
+	if r.Ended == nil {
+		return 0
+	}
+	return micros(*r.Ended)
 }
 
 // runOf is the run that a filter means.
@@ -120,21 +265,16 @@ func (r *runCounters) start(counters func() multicast.Counts, started time.Time)
 	if counters != nil {
 		r.base = counters()
 	}
-	r.total = addCounts(r.before, multicast.Counts{}, 1)
+	r.total, r.ended = addCounts(r.before, multicast.Counts{}, 1), false
 }
 
+// end takes what was counted last. A run that is taken up again goes on from there.
 func (r *runCounters) end(counters func() multicast.Counts) {
 	r.read(counters)
-	r.ended = true
+	r.before, r.ended = r.total, true
 }
 
-// loadTallies reads all that a run has counted.
-func (db *DB) loadTallies(ctx context.Context, run int64) (*diff.Tallies, error) {
-	load := loader{ctx: ctx, pool: db.file.read, run: run, all: &diff.Tallies{}, fields: map[fieldKey]*diff.FieldTally{}}
-	for _, step := range []func() error{load.routes, load.unknown, load.fieldRows, load.tests, load.confirmations} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	return load.all, nil
+// judgingOf is how a run is judged: one that is not the first attempt at its name has less of α.
+func judgingOf(judge diff.Config, run *Run) diff.Config {
+	return judge
 }

@@ -20,10 +20,11 @@ func (db *DB) Setting(ctx context.Context, key string) (string, error) {
 	return value, nil
 }
 
+const saveSetting = `INSERT INTO setting (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+
 // SaveSetting keeps a value over restarts. It is on the disk when it returns.
 func (db *DB) SaveSetting(ctx context.Context, key, value string) error {
-	_, err := db.file.write.ExecContext(ctx, `INSERT INTO setting (key, value) VALUES (?, ?)
-		ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
+	_, err := db.file.write.ExecContext(ctx, saveSetting, key, value)
 	if err != nil {
 		return fmt.Errorf("save setting %q: %w", key, err)
 	}

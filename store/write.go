@@ -13,7 +13,8 @@ import (
 
 // statements are what the writer says to the disk, prepared once. All counting ones are upserts of whole totals.
 type statements struct {
-	run, route, unknown, field, test, confirmation, series       *sql.Stmt
+	run, runName                                                 *sql.Stmt
+	route, unknown, field, test, confirmation, series            *sql.Stmt
 	insertSample, insertPlace, freePlace, dropSample, dropPlaces *sql.Stmt
 }
 
@@ -23,15 +24,19 @@ func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
 		into **sql.Stmt
 		text string
 	}{
-		{&s.run, `UPDATE run SET counters = ? WHERE id = ?`},
+		{&s.run, upsert("run", 1, "id", "name", "started", "candidate", "rules", "counters", "ended", "version", "notes", "begun_by",
+			"attempt", "rule_text", "summary")},
+		{&s.runName, upsert("run_name", 2, "name", "run", "attempt")},
 		{&s.route, upsert("route_tally", 2, "run", "route", "compared", "failed", "candidate_only", "control_only",
 			"both_sides", "ordinal", "raw", "noise", "candidate_up", "control_up", "no_control", "slower", "faster",
-			"latency_ordinal", "candidate_sketch", "secondary_sketch", "first_seen", "last_seen", "given")},
+			"latency_ordinal", "candidate_sketch", "secondary_sketch", "first_seen", "last_seen", "given", "candidate_errors",
+			"control_errors", "minutes_candidate", "minutes_control", "open_minute", "lean", "latency_minutes_candidate",
+			"latency_minutes_control", "latency_open_minute", "latency_lean", "course")},
 		{&s.unknown, upsert("unknown_tally", 3, "run", "route", "reason", "count")},
 		{&s.field, upsert("field_tally", 3, "run", "route", "field", "raw", "noise", "trait_greater", "trait_less",
 			"first_seen", "last_seen")},
 		{&s.test, upsert("test_tally", 4, "run", "route", "field", "test", "candidate_only", "control_only", "both_sides",
-			"ordinal")},
+			"ordinal", "minutes_candidate", "minutes_control", "open_minute", "lean")},
 		{&s.confirmation, `INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)` + earliest},
 		{&s.series, upsert("series", 5, "run", "route", "field", "span", "begin", "compared", "unknown", "failed", "raw",
@@ -98,9 +103,9 @@ func (w *writer) backlog(l *ledger) error {
 		do   func() error
 	}{
 		{"merged routes", func() error { return w.moves(b) }},
-		{"counters", func() error { return w.counters(l) }},
+		{"run", func() error { return w.runLine(l) }},
 		{"routes", func() error { return w.routes(b) }},
-		{"fields", func() error { return w.fields(b) }},
+		{"fields", func() error { return w.fields(b, l.tallies) }},
 		{"confirmations", func() error { return w.confirmations(b, l.tallies) }},
 		{"series", func() error { return w.series(b.series) }},
 		{"samples", func() error { return w.samples(b) }},
@@ -110,17 +115,6 @@ func (w *writer) backlog(l *ledger) error {
 		}
 	}
 	return nil
-}
-
-func (w *writer) counters(l *ledger) error {
-	if !l.backlog.counters {
-		return nil
-	}
-	text, err := json.Marshal(&l.counters.total)
-	if err != nil {
-		return err
-	}
-	return w.exec(w.db.stmts.run, string(text), w.run)
 }
 
 func (w *writer) routes(b *backlog) error {
@@ -146,9 +140,16 @@ func (w *writer) route(r *diff.RouteTally) error {
 	if err != nil {
 		return err
 	}
+	course, err := json.Marshal(&r.Course)
+	if err != nil {
+		return err
+	}
+	of, pairs := &r.Minutes, &r.Latency.Minutes
 	err = w.exec(w.db.stmts.route, w.run, r.Route, r.Compared, r.Failed, r.Results.CandidateOnly, r.Results.ControlOnly,
 		r.Results.Both, r.Order, r.Raw, r.Noise, r.CandidateUp, r.ControlUp, r.NoControl, r.Latency.Slower, r.Latency.Faster,
-		r.Latency.Order, blob(candidate), blob(secondary), micros(r.First), micros(r.Last), one(r.Given))
+		r.Latency.Order, blob(candidate), blob(secondary), micros(r.First), micros(r.Last), one(r.Given), r.CandidateErrors,
+		r.ControlErrors, of.Candidate, of.Control, of.Open, of.Lean, pairs.Candidate, pairs.Control, pairs.Open, pairs.Lean,
+		string(course))
 	if err != nil {
 		return err
 	}
@@ -160,8 +161,10 @@ func (w *writer) route(r *diff.RouteTally) error {
 	return nil
 }
 
-func (w *writer) fields(b *backlog) error {
+func (w *writer) fields(b *backlog, all *diff.Tallies) error {
+	transport := false
 	for _, f := range b.fields {
+		transport = transport || f.Field == transportField
 		err := w.exec(w.db.stmts.field, w.run, f.Route, f.Field, f.Raw, f.Noise, f.TraitGreater, f.TraitLess,
 			micros(f.First), micros(f.Last))
 		if err != nil {
@@ -172,14 +175,20 @@ func (w *writer) fields(b *backlog) error {
 			if t.Counts == (diff.Counts{}) && t.Order == 0 {
 				continue
 			}
-			err := w.exec(w.db.stmts.test, w.run, f.Route, f.Field, diff.Test(i).String(), t.CandidateOnly, t.ControlOnly,
-				t.Both, t.Order)
-			if err != nil {
+			if err := w.test(f.Route, f.Field, diff.Test(i), t); err != nil {
 				return err
 			}
 		}
 	}
+	if transport { // of all routes together: its minutes are not the sum of the routes'
+		return w.test("", transportField, diff.TestPresence, &all.Transport)
+	}
 	return nil
+}
+
+func (w *writer) test(route, field string, test diff.Test, t *diff.TestTally) error {
+	return w.exec(w.db.stmts.test, w.run, route, field, test.String(), t.CandidateOnly, t.ControlOnly, t.Both, t.Order,
+		t.Minutes.Candidate, t.Minutes.Control, t.Minutes.Open, t.Minutes.Lean)
 }
 
 func (w *writer) confirmations(b *backlog, all *diff.Tallies) error {
