@@ -81,3 +81,13 @@ func (db *DB) FindRun(ctx context.Context, ref string) (Run, error) {
 		return Run{}, fmt.Errorf("run %q: %w", ref, err)
 	}
 }
+
+// RunNames lists the names of the latest 1,000 runs, the latest first.
+func (db *DB) RunNames(ctx context.Context) ([]string, error) {
+	rows, err := db.file.read.QueryContext(ctx, `SELECT name FROM run ORDER BY id DESC LIMIT 1000`)
+	names, err := scanAll(rows, err, func(scan func(...any) error, name *string) error { return scan(name) })
+	if err != nil {
+		return nil, fmt.Errorf("read the names of runs: %w", err)
+	}
+	return names, nil
+}

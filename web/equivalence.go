@@ -28,8 +28,8 @@ func (s *Server) equivalence(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snap := s.deps.DB.Snapshot()
-	if err := currentRun(q, snap.Run); err != nil {
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
 		return err
 	}
 	if q.text("since") != "" || q.text("until") != "" {
@@ -112,7 +112,7 @@ func (s *Server) window(w http.ResponseWriter, r *http.Request, q query, snap *s
 	if route != "" && verdictOf(snap, route) == nil {
 		return noSuchRoute(route, snap)
 	}
-	points, err := s.deps.DB.Series(r.Context(), store.Filter{Route: route, Since: since, Until: until})
+	points, err := s.deps.DB.Series(r.Context(), store.Filter{Run: snap.Run.ID, Route: route, Since: since, Until: until})
 	if err != nil {
 		return err
 	}
@@ -142,17 +142,6 @@ func sumOf(points []store.Point) windowCounts {
 		c.Both += p.Both
 	}
 	return c
-}
-
-// currentRun refuses every run but the one in force: others are not kept apart yet.
-func currentRun(q query, run store.Run) error {
-	switch name := q.text("run"); name {
-	case "", "current", run.Name, count(run.ID):
-		return nil
-	default:
-		return refuse(http.StatusNotFound, "run %q is not the one in force, which is %q (started %s); leave run out to read it",
-			name, run.Name, stamp(run.Started))
-	}
 }
 
 // verdictOf finds one route's verdict in a snapshot; nil when none of its requests came to an end yet.

@@ -87,8 +87,8 @@ func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snap := s.deps.DB.Snapshot()
-	if err := currentRun(q, snap.Run); err != nil {
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
 		return err
 	}
 	if s.fresh(w, r, snap) {

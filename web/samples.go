@@ -86,7 +86,7 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	filter, err := s.sampleFilter(q)
+	filter, err := s.sampleFilter(r, q)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, answer)
 }
 
-func (s *Server) sampleFilter(q query) (store.Filter, error) {
+func (s *Server) sampleFilter(r *http.Request, q query) (store.Filter, error) {
 	f := store.Filter{Route: q.text("route"), Field: q.text("field")}
 	word, err := q.choice("result", string(diff.Agree), string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both))
 	f.Result = diff.Result(word)
@@ -115,7 +115,7 @@ func (s *Server) sampleFilter(q query) (store.Filter, error) {
 		f.Cursor, err = q.place()
 	}
 	if err == nil {
-		err = currentRun(q, s.deps.DB.Snapshot().Run)
+		f.Run, err = s.runMeant(r, q)
 	}
 	if err == nil {
 		f.Limit, err = q.number("limit", 50, 500)
