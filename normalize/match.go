@@ -66,7 +66,7 @@ func (s *segment) takesStep(step *segment, fold bool) bool {
 	case stepAny, stepIndex, stepWhere:
 		return element || s.kind == stepDeep
 	case stepIDKey:
-		return !element // any key: those of an object with many members fold whatever they look like
+		return !element && (s.kind != stepKey || FoldsKey(s.key))
 	}
 	return true
 }

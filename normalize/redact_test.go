@@ -187,12 +187,12 @@ func TestWhatCannotBeReadIsWithheld(t *testing.T) {
 }
 
 func TestCovers(t *testing.T) {
-	r := newRedactor(t, "header.authorization", "header.set-cookie", "cookie.sid", "body.**.password", "body.cards[].number", `body.keys["8f14e45f"]`, "body.users.ada.pin")
+	r := newRedactor(t, "header.authorization", "header.set-cookie", "cookie.sid", "body.**.password", "body.cards[].number", `body.keys["8f14e45f"]`)
 	for field, want := range map[string]bool{
 		"header.authorization": true, "header.date": false, "cookie.sid": true, "cookie.sid.path": true, "cookie.other": true,
 		"cookie.other.path": false, "cookie.other.value": true, "body.password": true, "body.a[].Password": true,
 		"body.a.password[].x": true, "body.a": false, "body": false, "body.cards[].number": true, "body.cards[]": false,
-		"body.keys.{}": true, "body.keys.x": false, "body.users.{}.pin": true, "body.users.{}.n": false, "status": false, "transport": false, "no field": true,
+		"body.keys.{}": true, "body.keys.x": false, "status": false, "transport": false, "no field": true,
 	} {
 		if got := r.Covers(field); got != want {
 			t.Errorf("%s: %t", field, got)
