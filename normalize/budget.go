@@ -38,14 +38,19 @@ func growStack[T any](b *budget, stack *[]T) bool {
 
 // maxKept is how many bytes of each stack, and of each kind of array in an arena, are kept for the next body until the
 // collector wants them: what usual JSON of a megabyte takes.
-const maxKept = 8 << 20
+const maxKept = 12 << 20
 
 // keep empties a stack that has been so high, or gives it up when it has become large.
 func keep[T any](stack []T, top int) []T {
-	var t T
-	if cap(stack)*int(unsafe.Sizeof(t)) > maxKept {
+	if bytesIn(stack) > maxKept {
 		return nil
 	}
 	clear(stack[:min(top, cap(stack))])
 	return stack[:0]
+}
+
+// bytesIn is how many bytes an array takes, all that is behind its end included.
+func bytesIn[T any](array []T) int {
+	var t T
+	return cap(array) * int(unsafe.Sizeof(t))
 }

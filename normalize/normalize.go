@@ -23,8 +23,8 @@ type Normalizer struct {
 	plans    plans
 	header   headerRules
 	decoders decoders
-	parsers  sync.Pool
-	arenas   sync.Pool
+	parsers  stock[*parser]
+	arenas   stock[*arena]
 	appliers sync.Pool
 }
 
@@ -93,13 +93,29 @@ func (n *Normalizer) Fingerprint() string {
 
 // parser hands out a parser with an empty budget.
 func (n *Normalizer) parser(reserve func(int64) bool) *parser {
-	p, _ := n.parsers.Get().(*parser)
+	p := n.parserFor(0, false)
+	p.budget.reserve = reserve
+	return p
+}
+
+// parserFor hands out a parser for a body of so many bytes; alike says that most of it will be taken from another one.
+func (n *Normalizer) parserFor(size int, alike bool) *parser {
+	large := size >= largeBody
+	p := n.parsers.take(large, alike)
 	if p == nil {
 		p = new(parser)
 	}
-	p.budget = budget{reserve: reserve}
-	p.arena, _ = n.arenas.Get().(*arena)
+	p.large, p.budget, p.arena = large, budget{}, n.arenaFor(large, alike)
 	return p
+}
+
+func (n *Normalizer) arenaFor(large, alike bool) *arena {
+	a := n.arenas.take(large, alike)
+	if a == nil {
+		a = new(arena)
+	}
+	a.large = large
+	return a
 }
 
 // release keeps the parser's stacks for the next body, and nothing that points into this one; its arena too, unless a Body
@@ -109,12 +125,12 @@ func (n *Normalizer) release(p *parser) {
 		n.putArena(p.arena)
 	}
 	p.reset()
-	n.parsers.Put(p)
+	n.parsers.put(p, p.large)
 }
 
 func (n *Normalizer) putArena(a *arena) {
 	a.recycle()
-	n.arenas.Put(a)
+	n.arenas.put(a, a.large)
 }
 
 // Release gives back the memory of documents that this Normalizer made, for others to be made in: their values, and all

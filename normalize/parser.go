@@ -21,6 +21,7 @@ type parser struct {
 	items   []Value  // children of open arrays
 	members []Member // of open objects
 
+	large      bool // what it has read last, or will read
 	arena      *arena
 	itemsTop   int // how high the stacks have been
 	membersTop int
@@ -325,6 +326,7 @@ func (p *parser) fail(i int, why string) bool {
 func (p *parser) reset() {
 	p.model.reset()
 	*p = parser{
+		large:     p.large,
 		model:     p.model,
 		frames:    keep(p.frames, len(p.frames)),
 		items:     keep(p.items, max(p.itemsTop, len(p.items))),
@@ -334,3 +336,6 @@ func (p *parser) reset() {
 		shapes:    shapes{keep(p.shapes.keys, len(p.shapes.keys))},
 	}
 }
+
+// size is how many bytes the stacks have that may be large.
+func (p *parser) size() int { return bytesIn(p.items) + bytesIn(p.members) }

@@ -89,7 +89,7 @@ func (r *reader) labelled(data []byte, records bool) (root Value, why string, ok
 
 // json reads a JSON text, or with records several in lines; why says what is wrong with it.
 func (r *reader) json(data []byte, records bool) (root Value, why string, ok bool) {
-	p := r.n.parser(nil)
+	p := r.n.parserFor(len(data), r.like != nil)
 	spare := p.arena
 	if r.arena != nil {
 		p.arena = r.arena
@@ -122,9 +122,7 @@ func (r *reader) members(n int) ([]Member, bool) {
 
 func (r *reader) needArena() {
 	if r.arena == nil {
-		if r.arena, _ = r.n.arenas.Get().(*arena); r.arena == nil {
-			r.arena = new(arena)
-		}
+		r.arena = r.n.arenaFor(false, false)
 	}
 }
 

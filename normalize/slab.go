@@ -18,6 +18,7 @@ const (
 type arena struct {
 	items   slab[Value]
 	members slab[Member]
+	large   bool // the body is
 }
 
 // recycle makes all of it free again; nothing may point into it.
@@ -26,12 +27,15 @@ func (a *arena) recycle() {
 	a.members.recycle()
 }
 
+// size is how many bytes are free, after everything has been.
+func (a *arena) size() int { return a.items.size() + a.members.size() }
+
 // slab hands out pieces of arrays that grow as the body proves to be large.
 type slab[T any] struct {
 	last  []T   // the array that pieces are handed out of
 	free  []T   // what is left of it
 	taken [][]T // the parts of other arrays that were handed out; the capacity is the array's
-	spare [][]T // arrays of earlier bodies, all zero, the longest last
+	spare [][]T // arrays of earlier bodies, all zero or poisoned, the longest last
 }
 
 // carve takes n elements.
@@ -78,14 +82,17 @@ func (s *slab[T]) next(n int) int {
 	return max(n, min(most, max(minSlab, 2*len(s.last))))
 }
 
-// fromSpare takes an array of an earlier body that holds n elements, or nil.
+// fromSpare takes the shortest array of an earlier body that holds n elements, or nil.
 func (s *slab[T]) fromSpare(n int) []T {
-	last := len(s.spare) - 1
-	if last < 0 || len(s.spare[last]) < n {
+	at, _ := slices.BinarySearchFunc(s.spare, n, func(array []T, n int) int { return cmp.Compare(len(array), n) })
+	if at == len(s.spare) {
 		return nil
 	}
-	array := s.spare[last]
-	s.spare = s.spare[:last]
+	array := s.spare[at]
+	s.spare = slices.Delete(s.spare, at, at+1)
+	if poisoned {
+		clear(array)
+	}
 	return array
 }
 
@@ -102,11 +109,39 @@ func (s *slab[T]) recycle() {
 			break
 		}
 		clear(used)
+		if poisoned {
+			poison(used)
+		}
 		s.spare = append(s.spare, used[:cap(used)])
 	}
 	slices.SortFunc(s.spare, func(a, b []T) int { return cmp.Compare(len(a), len(b)) })
 	clear(s.taken)
 	s.last, s.free, s.taken = nil, nil, s.taken[:0]
+}
+
+// poison makes values unlike any that are compared.
+func poison[T any](array []T) {
+	none := Value{Type: noType, Text: "given back", Hash: 0xDBDBDBDBDBDBDBDB, Size: -1 << 40, Index: -1 << 40}
+	switch array := any(array).(type) {
+	case []Value:
+		for i := range array {
+			array[i] = none
+		}
+	case []Member:
+		for i := range array {
+			array[i] = Member{Key: none.Text, Value: none}
+		}
+	}
+}
+
+// noType is that of a value which was given back.
+const noType = Type(0xDB)
+
+func (s *slab[T]) size() (bytes int) {
+	for _, array := range s.spare {
+		bytes += bytesIn(array)
+	}
+	return bytes
 }
 
 // takeItems moves the children of the array that closes off their stack.
