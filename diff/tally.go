@@ -110,6 +110,12 @@ func (t *Tally) Add(c *Comparison) (route string) {
 // Knows tells whether a route has counts of its own.
 func (t *Tally) Knows(route string) bool { return t.byRoute[route] != nil }
 
+// KnowsField tells whether a field of a route has counts of its own.
+func (t *Tally) KnowsField(route, field string) bool {
+	r := t.byRoute[route]
+	return r != nil && r.fields[field] != nil
+}
+
 // Pause notes how many exchanges of the run have been dropped, since it began, because the candidate was paused for its
 // failures. It answers false when that is known.
 func (t *Tally) Pause(exchanges int64) (changed bool) {

@@ -16,7 +16,7 @@ type backlog struct {
 	routes    map[string]*diff.RouteTally
 	fields    map[fieldKey]*diff.FieldTally
 	confirmed []diff.Confirmed
-	series    []seriesRow
+	series    seriesRows
 	counters  bool
 	samples   []*kept // packed, to be inserted
 	freed     []freedPlace
@@ -34,8 +34,8 @@ type sampleInsert struct {
 }
 
 func (b *backlog) empty() bool {
-	return b.total == nil && !b.counters &&
-		len(b.confirmed)+len(b.series)+len(b.samples)+len(b.freed)+len(b.doomed) == 0
+	return b.total == nil && !b.counters && b.series.empty() &&
+		len(b.confirmed)+len(b.samples)+len(b.freed)+len(b.doomed) == 0
 }
 
 // add takes the newest totals of what changed.
@@ -80,9 +80,7 @@ func (l *ledger) cut(names *normalize.Names) bool {
 	all, changed := l.tally.Cut()
 	l.tallies = all
 	l.backlog.add(all, changed)
-	rows, waiting := l.series.collect()
-	l.backlog.series = append(l.backlog.series, rows...)
-	l.fresh = waiting
+	l.fresh = l.series.collect(&l.backlog.series)
 	return true
 }
 
@@ -196,7 +194,8 @@ func (l *ledger) aborted() {
 	for _, k := range l.backlog.samples {
 		k.flying = false
 	}
-	l.series.restore(l.backlog.series)
-	l.fresh = l.fresh || len(l.backlog.series) > 0
-	l.backlog.series, l.backlog.inserts = nil, nil
+	l.series.restore(&l.backlog.series)
+	l.fresh = l.fresh || !l.backlog.series.empty()
+	l.backlog.series, l.backlog.inserts = seriesRows{}, nil
+	l.series.condense(time.Now())
 }

@@ -74,16 +74,17 @@ func checkSums(t *testing.T, db *DB, run int64) {
 	}
 	for what, query := range map[string]string{
 		"routes":  `SELECT coalesce(sum(compared), 0) FROM route_tally WHERE route <> '' AND run = ?`,
-		"series":  `SELECT coalesce(sum(compared), 0) FROM series WHERE route <> '' AND field = '' AND run = ?`,
+		"series": `SELECT coalesce(sum(s.compared), 0) FROM route_series s JOIN series_name n ON n.id = s.name
+			WHERE n.field = '' AND n.test = '' AND n.run = ?`,
 		"total":   `SELECT coalesce(sum(compared), 0) FROM route_tally WHERE route = '' AND run = ?`,
-		"minutes": `SELECT coalesce(sum(compared), 0) FROM series WHERE route = '' AND field = '' AND run = ?`,
+		"minutes": `SELECT coalesce(sum(compared), 0) FROM run_series WHERE run = ?`,
 	} {
 		var n int64
 		if err := db.file.read.QueryRow(query, run).Scan(&n); err != nil || n != compared {
 			t.Errorf("%s on the disk hold %d, the memory %d, %v", what, n, compared, err)
 		}
 	}
-	for _, table := range []string{"sample", "field_tally", "test_tally", "confirmation", "unknown_tally", "series"} {
+	for _, table := range []string{"sample", "field_tally", "test_tally", "confirmation", "unknown_tally", "series_name"} {
 		var orphans int
 		var name sql.NullString
 		err := db.file.read.QueryRow(`SELECT count(*), min(route) FROM `+table+` WHERE run = ?1
@@ -91,6 +92,12 @@ func checkSums(t *testing.T, db *DB, run int64) {
 		if err != nil || orphans != 0 {
 			t.Errorf("%d rows of %s are of routes without counts, such as %s, %v", orphans, table, name.String, err)
 		}
+	}
+	var nameless int
+	err := db.file.read.QueryRow(`SELECT (SELECT count(*) FROM route_series WHERE name NOT IN (SELECT id FROM series_name)) +
+		(SELECT count(*) FROM field_series WHERE name NOT IN (SELECT id FROM series_name))`).Scan(&nameless)
+	if err != nil || nameless != 0 {
+		t.Errorf("%d rows of the series have no name, %v", nameless, err)
 	}
 }
 

@@ -16,7 +16,7 @@ type ledger struct {
 	print    Fingerprint
 	begunBy  string
 	ruleText string
-	shown    atomic.Pointer[Snapshot] // of a run that is not in force
+	shown    atomic.Pointer[Snapshot] // while the run is not in force
 
 	mu     sync.Mutex // guards what follows
 	tally  *diff.Tally
@@ -28,11 +28,12 @@ type ledger struct {
 	used   time.Time // when that was, to the next cut
 
 	// What follows belongs to the writer alone.
-	unwritten bool // its row is not on the disk
+	unwritten bool // its row and its name are not on the disk
 
 	watch    *diff.Watch
 	tallies  *diff.Tallies
 	verdict  *diff.Verdict
+	seen     seen
 	backlog  backlog
 	counters runCounters
 	ids      map[string]map[string][]int64 // route, field
@@ -76,7 +77,7 @@ func (l *ledger) count(c *diff.Comparison, names *normalize.Names, b *budget) *k
 	l.fresh = true
 	c = l.rename(c, names)
 	route := l.tally.Add(c)
-	l.series.add(route, c)
+	l.series.add(route, c, l.tally)
 	if !l.shelf.wanted(route, c) {
 		return nil
 	}
@@ -94,6 +95,7 @@ type ledgers struct {
 	mu   sync.RWMutex
 	byID map[int64]*ledger
 	now  *ledger // the run in force; nil before the first StartRun
+	past past    // what was read of runs that are not in memory
 }
 
 func (ls *ledgers) get(run int64) *ledger {
@@ -118,11 +120,33 @@ func (ls *ledgers) all() []*ledger {
 	return list
 }
 
+// begin puts a run in force.
 func (ls *ledgers) begin(l *ledger) {
+	ls.add(l)
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.now = l
+}
+
+// add has a run count, in force or not.
+func (ls *ledgers) add(l *ledger) {
+	ls.past.forget(l.run.ID)
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	ls.byID[l.run.ID] = l
-	ls.now = l
+}
+
+// keep has a run that is in memory stay there, and tells whether it is.
+func (ls *ledgers) keep(run int64) bool {
+	ls.mu.RLock() // so that it is not being retired
+	defer ls.mu.RUnlock()
+	l := ls.byID[run]
+	if l != nil {
+		l.mu.Lock()
+		l.used = time.Now()
+		l.mu.Unlock()
+	}
+	return l != nil
 }
 
 // fresh tells whether any run has something that was not yet cut or packed.

@@ -16,6 +16,7 @@ type Filter struct {
 	Run          int64       // 0: the current one
 	Route        string      // empty: all
 	Field        string      // one that differs on either side
+	Test         diff.Test   // of the field's series; the zero Test is that of its values
 	Result       diff.Result // of the exchange
 	Since, Until time.Time   // Since included, Until not; zero: no bound
 	Limit        int         // 0: 50; at most 500
@@ -59,7 +60,7 @@ func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next stri
 	}
 	if size := pageSize(f.Limit); len(items) > size {
 		items = items[:size]
-		next = cursorOf(items[size-1])
+		next = items[size-1].Cursor()
 	}
 	return items, next, nil
 }
@@ -98,8 +99,8 @@ func (db *DB) sampleQuery(f Filter) (query string, args []any, err error) {
 		strings.Join(where, " AND ") + ` ORDER BY time DESC, id DESC LIMIT ?`, append(args, pageSize(f.Limit)+1), nil
 }
 
-// A cursor is the last item's time and id.
-func cursorOf(s *Sample) string {
+// Cursor is where a list that was cut behind this sample goes on: its time and id.
+func (s *Sample) Cursor() string {
 	return strconv.FormatInt(micros(s.Time), 36) + "." + strconv.FormatInt(s.ID, 36)
 }
 

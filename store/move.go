@@ -91,28 +91,6 @@ func (b *backlog) move(from, to string) {
 	}
 }
 
-// move merges the minutes in memory. Those on the disk are merged there.
-func (s *series) move(from, to string) {
-	for _, m := range s.minutes {
-		source := m.routes[from]
-		if source == nil {
-			continue
-		}
-		delete(m.routes, from)
-		target := m.route(to)
-		target.merge(&source.bucket)
-		for field, b := range source.fields {
-			into := target.fields[field]
-			if into == nil {
-				target.fields[field], b.changed = b, true
-				continue
-			}
-			into.merge(b)
-			m.fields--
-		}
-	}
-}
-
 // move lays the reservoirs of one route together with those of another. What finds no place there is no longer kept.
 func (s *shelf) move(from, to string) {
 	source := s.routes[from]
@@ -187,13 +165,10 @@ func (w *writer) moves(b *backlog) error {
 	texts := []string{
 		`INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
 			SELECT run, ?3, field, test, ordinal, time, requests, alpha FROM confirmation WHERE run = ?1 AND route = ?2` + earliest,
-		`INSERT INTO series (run, route, field, span, begin, compared, unknown, failed, raw, noise, candidate_only,
-			control_only, both_sides)
-			SELECT run, ?3, field, span, begin, compared, unknown, failed, raw, noise, candidate_only, control_only, both_sides
-			FROM series WHERE run = ?1 AND route = ?2` + addSeries,
+		mergeNames, mergeRoutes, mergeFields, dropRoutes, dropFields,
 		`UPDATE sample SET route = ?3 WHERE run = ?1 AND route = ?2`,
 	}
-	for _, table := range [...]string{"route_tally", "unknown_tally", "field_tally", "test_tally", "confirmation", "series"} {
+	for _, table := range [...]string{"route_tally", "unknown_tally", "field_tally", "test_tally", "confirmation", "series_name"} {
 		texts = append(texts, `DELETE FROM `+table+` WHERE run = ?1 AND route = ?2 AND route <> ?3`)
 	}
 	former := slices.Sorted(maps.Keys(b.moved))
@@ -219,13 +194,6 @@ func (w *writer) move(text string, former []string, moved map[string]string) err
 	}
 	return nil
 }
-
-// addSeries adds counts to those that are there.
-const addSeries = ` ON CONFLICT (run, route, field, span, begin) DO UPDATE SET
-	compared = compared + excluded.compared, unknown = unknown + excluded.unknown,
-	failed = failed + excluded.failed, raw = raw + excluded.raw, noise = noise + excluded.noise,
-	candidate_only = candidate_only + excluded.candidate_only,
-	control_only = control_only + excluded.control_only, both_sides = both_sides + excluded.both_sides`
 
 // CurrentRoute is the name under which the requests of a route are counted now: many routes may have become one since the
 // name was read. It is the name itself where that still stands.

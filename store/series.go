@@ -1,35 +1,30 @@
 package store
 
 import (
-	"context"
-	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"shadowdiff/diff"
 )
 
-// Point is one minute of a route, of all routes, or of one field; one hour when it is older than a day.
-type Point struct {
-	Minute                                time.Time     // its beginning
-	Span                                  time.Duration // a minute, or an hour
-	Compared, Unknown, Failed, Raw, Noise int64
-	diff.Counts
-}
-
 const (
 	minuteSpan = 60
 	hourSpan   = 3600
+	daySpan    = 24 * hourSpan
 
-	// seriesFields bounds the fields that have a series of their own in one minute; a run whose fields all differ all the
-	// time would else write a thousand times more than it counts.
+	// seriesFields bounds the fields that have a series of their own in one hour; those of a route that come later are
+	// counted together, as diff.Other. A run whose fields all differ all the time would else write without bound.
 	seriesFields = 1000
 
 	// seriesOpen is for how long a minute stays in memory after it is over. One that is needed again is read back.
 	seriesOpen = 2 * time.Minute
+
+	// seriesHeld is how long minutes wait for the disk one by one; then they are laid together.
+	seriesHeld = 15 * time.Minute
 )
 
-// bucket is what one minute counted for one route or field: the whole of it, with what the disk had before.
+// bucket is what one minute counted for one route: the whole of it, with what the disk had before.
 type bucket struct {
 	compared, unknown, failed, raw, noise int64
 	diff.Counts
@@ -42,16 +37,60 @@ func (b *bucket) merge(o *bucket) {
 	b.failed += o.failed
 	b.raw += o.raw
 	b.noise += o.noise
-	b.CandidateOnly += o.CandidateOnly
-	b.ControlOnly += o.ControlOnly
-	b.Both += o.Both
+	addCells(&b.Counts, o.Counts)
 	b.changed = true
+}
+
+// testCounts are the counts of all tests of one field.
+type testCounts [len(diff.FieldTally{}.Tests)]diff.Counts
+
+// fieldBucket is what one minute counted for one field, as bucket does.
+type fieldBucket struct {
+	tests   testCounts
+	changed bool
+}
+
+func (b *fieldBucket) merge(o *testCounts) {
+	for i := range o {
+		addCells(&b.tests[i], o[i])
+	}
+	b.changed = true
+}
+
+func addCells(to *diff.Counts, o diff.Counts) {
+	to.CandidateOnly += o.CandidateOnly
+	to.ControlOnly += o.ControlOnly
+	to.Both += o.Both
+}
+
+// count adds what one comparison says of the field: each test counts what diff.Tally has it count.
+func (b *fieldBucket) count(fc *diff.FieldComparison) {
+	b.changed = true
+	for test := diff.TestValue; test <= diff.TestPresence; test++ {
+		gravity := diff.Level(test) + 1
+		countCell(&b.tests[test], fc.Candidate >= gravity, fc.Control >= gravity)
+	}
+	if fc.Candidate > 0 && fc.Control > 0 {
+		countCell(&b.tests[diff.TestExtent], fc.CandidatePlaces > fc.ControlPlaces, fc.ControlPlaces > fc.CandidatePlaces)
+	}
+	countCell(&b.tests[diff.TestDrift], fc.Drift > 0, fc.Drift < 0)
+}
+
+func countCell(c *diff.Counts, candidate, control bool) {
+	switch {
+	case candidate && control:
+		c.Both++
+	case candidate:
+		c.CandidateOnly++
+	case control:
+		c.ControlOnly++
+	}
 }
 
 // routeMinute is one minute of one route, with those of its fields that differed in it.
 type routeMinute struct {
 	bucket
-	fields map[string]*bucket
+	fields map[string]*fieldBucket
 }
 
 // minute is one minute of a run.
@@ -59,28 +98,62 @@ type minute struct {
 	begin  int64 // Unix seconds
 	loaded bool  // what the disk had of it has been added
 	routes map[string]*routeMinute
-	fields int
 }
 
-// series are the minutes of a run that are still open. The key is the minute's first second.
+// series are the minutes of a run that are still open. The key is the minute's first second, the route "" all routes.
+// The memory is bounded by some sixty minutes, each of no more than 1,000 fields, and routes with one diff.Other each.
 type series struct {
 	minutes map[int64]*minute
 	last    *minute // most comparisons fall in the same minute as the one before
+	hour    int64   // the latest one
+	own     map[fieldKey]bool
+	gone    map[int64]bool // minutes whose rows are to be removed: others hold their counts
 }
 
-// add counts one comparison in its minute. route is its name under the caps.
-func (s *series) add(route string, c *diff.Comparison) {
+// add counts one comparison in its minute. route is its name under the caps of the tally.
+func (s *series) add(route string, c *diff.Comparison, tally *diff.Tally) {
 	m := s.at(c.Time.Unix() / minuteSpan * minuteSpan)
 	whole := wholeBucket(c)
 	m.route("").merge(&whole)
 	r := m.route(route)
 	r.merge(&whole)
+	beyond := diff.FieldComparison{}
 	for i := range c.Fields {
-		if f := m.field(r, c.Fields[i].Field); f != nil {
-			one := fieldBucket(&c.Fields[i])
-			f.merge(&one)
+		fc := &c.Fields[i]
+		if fc.Candidate == 0 && fc.Control == 0 && fc.Drift == 0 {
+			continue
 		}
+		f := r.fields[fc.Field]
+		if f == nil && tally.KnowsField(route, fc.Field) && s.admits(m.begin, fieldKey{route, fc.Field}) {
+			f = r.field(fc.Field)
+		}
+		if f != nil {
+			f.count(fc)
+			continue
+		}
+		beyond.Candidate, beyond.Control = max(beyond.Candidate, fc.Candidate), max(beyond.Control, fc.Control)
+		beyond.CandidatePlaces += fc.CandidatePlaces
+		beyond.ControlPlaces += fc.ControlPlaces
 	}
+	if beyond.Candidate > 0 || beyond.Control > 0 {
+		r.field(diff.Other).count(&beyond)
+	}
+}
+
+// admits tells whether a field has a series of its own in the hour of a minute: the first ones to differ in it have, so
+// those that differ often.
+func (s *series) admits(begin int64, at fieldKey) bool {
+	if hour := begin / hourSpan; hour > s.hour || s.own == nil {
+		s.hour, s.own = hour, map[fieldKey]bool{}
+	}
+	if s.own[at] {
+		return true
+	}
+	if len(s.own) >= seriesFields {
+		return false
+	}
+	s.own[fieldKey{strings.Clone(at.route), strings.Clone(at.field)}] = true
+	return true
 }
 
 func (s *series) at(begin int64) *minute {
@@ -99,19 +172,17 @@ func (s *series) at(begin int64) *minute {
 func (m *minute) route(name string) *routeMinute {
 	r := m.routes[name]
 	if r == nil {
-		r = &routeMinute{fields: map[string]*bucket{}}
+		r = &routeMinute{fields: map[string]*fieldBucket{}}
 		m.routes[strings.Clone(name)] = r // the name may be a part of the whole request
 	}
 	return r
 }
 
-// field answers nil when the minute has as many fields as it may have.
-func (m *minute) field(r *routeMinute, name string) *bucket {
+func (r *routeMinute) field(name string) *fieldBucket {
 	f := r.fields[name]
-	if f == nil && m.fields < seriesFields {
-		f = &bucket{}
+	if f == nil {
+		f = &fieldBucket{}
 		r.fields[strings.Clone(name)] = f
-		m.fields++
 	}
 	return f
 }
@@ -132,15 +203,6 @@ func wholeBucket(c *diff.Comparison) bucket {
 	return b
 }
 
-func fieldBucket(f *diff.FieldComparison) bucket {
-	candidate, control := f.Candidate > 0, f.Control > 0
-	b := bucket{raw: one(candidate), noise: one(control)}
-	b.CandidateOnly = one(candidate && !control)
-	b.ControlOnly = one(control && !candidate)
-	b.Both = one(candidate && control)
-	return b
-}
-
 func one(is bool) int64 {
 	if is {
 		return 1
@@ -148,16 +210,35 @@ func one(is bool) int64 {
 	return 0
 }
 
-// seriesRow is one bucket on its way to the disk.
-type seriesRow struct {
-	route, field string
-	begin        int64
+// seriesRows are minutes on their way to the disk, or from it.
+type seriesRows struct {
+	gone   []int64
+	routes []routeRow
+	fields []fieldRow
+}
+
+// routeRow is one minute of a route, or of all.
+type routeRow struct {
+	route string
+	begin int64
 	bucket
 }
 
-// collect returns the buckets that changed since it was last called, of minutes that are loaded, and whether others
+// fieldRow is one minute of a field.
+type fieldRow struct {
+	fieldKey
+	begin int64
+	tests testCounts
+}
+
+func (rows *seriesRows) empty() bool { return len(rows.gone)+len(rows.routes)+len(rows.fields) == 0 }
+
+// collect adds the buckets that changed since it was last called, of minutes that are loaded, and tells whether others
 // have to wait.
-func (s *series) collect() (rows []seriesRow, waiting bool) {
+func (s *series) collect(rows *seriesRows) (waiting bool) {
+	for begin := range s.gone {
+		rows.gone = append(rows.gone, begin)
+	}
 	for _, m := range s.minutes {
 		if !m.loaded {
 			waiting = true
@@ -166,27 +247,39 @@ func (s *series) collect() (rows []seriesRow, waiting bool) {
 		for route, r := range m.routes {
 			if r.changed {
 				r.changed = false
-				rows = append(rows, seriesRow{route, "", m.begin, r.bucket})
+				rows.routes = append(rows.routes, routeRow{route, m.begin, r.bucket})
 			}
 			for field, f := range r.fields {
 				if f.changed {
 					f.changed = false
-					rows = append(rows, seriesRow{route, field, m.begin, *f})
+					rows.fields = append(rows.fields, fieldRow{fieldKey{route, field}, m.begin, f.tests})
 				}
 			}
 		}
 	}
-	return rows, waiting
+	return waiting
 }
 
 // restore marks the rows' buckets as changed again, because they did not reach the disk.
-func (s *series) restore(rows []seriesRow) {
-	for _, row := range rows {
-		r := s.at(row.begin).route(row.route)
-		if row.field == "" {
+func (s *series) restore(rows *seriesRows) {
+	for _, row := range rows.routes {
+		s.at(row.begin).route(row.route).changed = true
+	}
+	for _, row := range rows.fields {
+		s.at(row.begin).route(row.route).field(row.field).changed = true
+	}
+}
+
+// rewrite marks everything as not yet on the disk: the disk has nothing.
+func (s *series) rewrite() {
+	s.gone = nil
+	for _, m := range s.minutes {
+		m.loaded = true
+		for _, r := range m.routes {
 			r.changed = true
-		} else if f := r.fields[row.field]; f != nil {
-			f.changed = true
+			for _, f := range r.fields {
+				f.changed = true
+			}
 		}
 	}
 }
@@ -203,36 +296,82 @@ func (s *series) unloaded() []int64 {
 }
 
 // load adds what the disk had of a minute.
-func (s *series) load(begin int64, rows []seriesRow) {
+func (s *series) load(begin int64, rows *seriesRows) {
 	m := s.at(begin)
 	m.loaded = true
-	for _, row := range rows {
-		r := m.route(row.route)
-		b := &r.bucket
-		if row.field != "" {
-			if b = r.fields[row.field]; b == nil {
-				b = &bucket{}
-				r.fields[row.field] = b
-				m.fields++
-			}
+	if s.gone[begin] {
+		return
+	}
+	for i := range rows.routes {
+		r := m.route(rows.routes[i].route)
+		changed := r.changed
+		r.merge(&rows.routes[i].bucket)
+		r.changed = changed
+	}
+	for i := range rows.fields {
+		row := &rows.fields[i]
+		if row.field != diff.Other {
+			s.admits(begin, row.fieldKey)
 		}
-		changed := b.changed
-		b.merge(&row.bucket)
-		b.changed = changed
+		f := m.route(row.route).field(row.field)
+		changed := f.changed
+		f.merge(&row.tests)
+		f.changed = changed
 	}
 }
 
 // close forgets minutes that are over and on the disk.
 func (s *series) close(now time.Time) {
+	s.gone = nil
 	limit := now.Add(-seriesOpen).Unix()
 	for begin, m := range s.minutes {
 		if begin+minuteSpan <= limit && !m.changed() {
-			delete(s.minutes, begin)
-			if s.last == m {
-				s.last = nil
-			}
+			s.forget(m)
 		}
 	}
+}
+
+func (s *series) forget(m *minute) {
+	delete(s.minutes, m.begin)
+	if s.last == m {
+		s.last = nil
+	}
+}
+
+// condense lays together the minutes that have waited long for the disk, into the first minute of their hour, or of their
+// day: what is counted while the disk is away for hours is kept, with less detail, in bounded memory.
+func (s *series) condense(now time.Time) {
+	for begin, m := range s.minutes {
+		age := now.Unix() - begin
+		into := begin
+		switch {
+		case age >= daySpan:
+			into = begin / daySpan * daySpan
+		case age >= int64(seriesHeld/time.Second):
+			into = begin / hourSpan * hourSpan
+		}
+		if into != begin {
+			s.lay(m, s.at(into))
+		}
+	}
+}
+
+// lay adds a minute to another. Its rows on the disk, if its counts contain them, have to go.
+func (s *series) lay(m, into *minute) {
+	for route, r := range m.routes {
+		target := into.route(route)
+		target.merge(&r.bucket)
+		for field, f := range r.fields {
+			target.field(field).merge(&f.tests)
+		}
+	}
+	if m.loaded {
+		if s.gone == nil {
+			s.gone = map[int64]bool{}
+		}
+		s.gone[m.begin] = true
+	}
+	s.forget(m)
 }
 
 func (m *minute) changed() bool {
@@ -249,60 +388,38 @@ func (m *minute) changed() bool {
 	return !m.loaded
 }
 
-// readMinute returns what the disk has of one minute.
-func (db *DB) readMinute(ctx context.Context, run, begin int64) ([]seriesRow, error) {
-	rows, err := db.file.read.QueryContext(ctx, `SELECT route, field, begin, compared, unknown, failed, raw, noise,
-		candidate_only, control_only, both_sides FROM series WHERE span = ? AND begin = ? AND run = ?`, minuteSpan, begin, run)
-	return scanAll(rows, err, func(scan func(...any) error, r *seriesRow) error {
-		return scan(&r.route, &r.field, &r.begin, &r.compared, &r.unknown, &r.failed, &r.raw, &r.noise,
-			&r.CandidateOnly, &r.ControlOnly, &r.Both)
-	})
+// move merges the minutes in memory when a route becomes another. Those on the disk are merged there.
+func (s *series) move(from, to string) {
+	for _, m := range s.minutes {
+		source := m.routes[from]
+		if source == nil {
+			continue
+		}
+		delete(m.routes, from)
+		target := m.route(to)
+		target.merge(&source.bucket)
+		for field, b := range source.fields {
+			target.field(field).merge(&b.tests)
+		}
+	}
+	for at := range maps.Clone(s.own) {
+		if at.route == from {
+			delete(s.own, at)
+			s.own[fieldKey{to, at.field}] = true
+		}
+	}
 }
 
-// Series returns a route's points in the order of time, those of all routes together without one, and with a Field those
-// of the field: they have a point for each one of the route, with nothing counted where the field did not differ, and
-// Compared is what the route compared less what failed, unless the field is transport. Points exist for minutes in which
-// something ended. Limit, Cursor and Result are not used.
-func (db *DB) Series(ctx context.Context, f Filter) ([]Point, error) {
-	route, err := db.routeOf(ctx, f)
-	if err != nil {
-		return nil, fmt.Errorf("read series: %w", err)
-	}
-	since, until := int64(0), int64(1<<62)
-	if !f.Since.IsZero() {
-		since = f.Since.Unix()
-	}
-	if !f.Until.IsZero() {
-		until = f.Until.Unix()
-	}
-	query := `SELECT begin, span, compared, unknown, failed, raw, noise, candidate_only, control_only, both_sides
-		FROM series WHERE run = ? AND route = ? AND field = '' AND begin + span > ? AND begin < ? ORDER BY begin, span DESC`
-	args := []any{db.runOf(f), route, since, until}
-	if f.Field != "" {
-		of := "route = ?4"
-		if route == "" {
-			of = "route <> ''"
+// rename gives rows the present names of routes that were merged.
+func (rows *seriesRows) rename(moved map[string]string) {
+	for i := range rows.routes {
+		if now, merged := moved[rows.routes[i].route]; merged {
+			rows.routes[i].route = now
 		}
-		query = `SELECT r.begin, r.span, r.compared - iif(?2 = ?7, 0, r.failed), 0, 0, coalesce(f.raw, 0), coalesce(f.noise, 0),
-			coalesce(f.candidate_only, 0), coalesce(f.control_only, 0), coalesce(f.both_sides, 0)
-			FROM series r LEFT JOIN (SELECT span, begin, sum(raw) AS raw, sum(noise) AS noise, sum(candidate_only) AS candidate_only,
-				sum(control_only) AS control_only, sum(both_sides) AS both_sides FROM series
-				WHERE run = ?1 AND field = ?2 AND ` + of + ` GROUP BY span, begin) f
-			ON f.span = r.span AND f.begin = r.begin
-			WHERE r.run = ?3 AND r.route = ?4 AND r.field = '' AND r.begin + r.span > ?5 AND r.begin < ?6
-			ORDER BY r.begin, r.span DESC`
-		args = append(append([]any{db.runOf(f), f.Field}, args...), transportField)
 	}
-	rows, err := db.file.read.QueryContext(ctx, query, args...)
-	points, err := scanAll(rows, err, func(scan func(...any) error, p *Point) error {
-		var begin, span int64
-		err := scan(&begin, &span, &p.Compared, &p.Unknown, &p.Failed, &p.Raw, &p.Noise,
-			&p.CandidateOnly, &p.ControlOnly, &p.Both)
-		p.Minute, p.Span = time.Unix(begin, 0).UTC(), time.Duration(span)*time.Second
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read series: %w", err)
+	for i := range rows.fields {
+		if now, merged := moved[rows.fields[i].route]; merged {
+			rows.fields[i].route = now
+		}
 	}
-	return points, nil
 }

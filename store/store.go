@@ -44,7 +44,9 @@ type DB struct {
 	closed   bool       // under flushing, as what follows
 	grown    bool       // samples were added since the last sweep
 	folds    folds      // of the routes' names, as they are on the disk
-	over     bool       // samples are being removed because the file is too large
+
+	seriesNames map[nameKey]nameRef // some of those on the disk
+	over        bool                // samples are being removed because the file is too large
 }
 
 // Deps are what the store is handed.
@@ -85,7 +87,7 @@ func Open(cfg Config, deps Deps) (*DB, error) {
 	if deps.Names == nil {
 		deps.Names = new(normalize.Names)
 	}
-	db := &DB{cfg: cfg, deps: deps, file: file, packer: packer}
+	db := &DB{cfg: cfg, deps: deps, file: file, packer: packer, seriesNames: map[nameKey]nameRef{}}
 	db.ledgers.byID = map[int64]*ledger{}
 	if db.stmts, err = prepare(ctx, file.write); err != nil {
 		db.release()

@@ -12,7 +12,6 @@ import (
 const (
 	sweepEvery = time.Minute
 	sweepFor   = 100 * time.Millisecond // that one flush may be followed by; what is left follows the next one
-	foldAfter  = 24 * time.Hour         // minutes of series become hours
 	dropAtOnce = 50                     // samples that one transaction removes
 	freeAtOnce = 1000                   // pages that one transaction gives back
 )
@@ -43,47 +42,6 @@ steps:
 		db.publish()
 	}
 	return more && err == nil
-}
-
-// fold adds the minutes of the oldest hour to that hour, if it is a day ago. Minutes that the memory still holds are left
-// alone, since the next flush writes them again.
-func (db *DB) fold(ctx context.Context, now time.Time) (more bool, err error) {
-	limit := now.Add(-foldAfter).Unix() / hourSpan * hourSpan
-	for _, l := range db.ledgers.all() {
-		limit = min(limit, l.oldestMinute()/hourSpan*hourSpan)
-	}
-	var oldest sql.NullInt64
-	err = db.file.read.QueryRowContext(ctx, `SELECT min(begin) FROM series WHERE span = 60 AND begin < ?`, limit).Scan(&oldest)
-	if err != nil || !oldest.Valid {
-		return false, err
-	}
-	hour := oldest.Int64 / hourSpan * hourSpan
-	err = db.transact(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO series (run, route, field, span, begin, compared, unknown, failed, raw,
-				noise, candidate_only, control_only, both_sides)
-			SELECT run, route, field, 3600, ?1, sum(compared), sum(unknown), sum(failed), sum(raw), sum(noise),
-				sum(candidate_only), sum(control_only), sum(both_sides)
-			FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600 GROUP BY run, route, field`+addSeries, hour)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE span = 60 AND begin >= ?1 AND begin < ?1 + 3600`, hour)
-		}
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("fold series: %w", err)
-	}
-	return true, nil
-}
-
-// oldestMinute is the first second of the oldest minute in memory.
-func (l *ledger) oldestMinute() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	oldest := int64(1 << 62)
-	for begin := range l.series.minutes {
-		oldest = min(oldest, begin)
-	}
-	return oldest
 }
 
 // dropOld removes samples that are older than they may be.

@@ -148,8 +148,12 @@ func TestSeriesOfFieldsAreBounded(t *testing.T) {
 	}
 	flush(t, db)
 	var rows int
-	if err := db.file.read.QueryRow(`SELECT count(*) FROM series WHERE field <> ''`).Scan(&rows); err != nil || rows != seriesFields {
+	if err := db.file.read.QueryRow(`SELECT count(*) FROM field_series`).Scan(&rows); err != nil || rows != seriesFields+1 {
 		t.Errorf("%d fields have a series, %v", rows, err)
+	}
+	rest, err := db.Series(context.Background(), Filter{Route: "GET /a", Field: diff.Other})
+	if err != nil || len(rest) != 1 || rest[0].CandidateOnly != 50 {
+		t.Errorf("the others together: %+v, %v", rest, err)
 	}
 	points, err := db.Series(context.Background(), Filter{Route: "GET /a"})
 	if err != nil || points[0].Raw != seriesFields+50 {

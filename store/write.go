@@ -14,7 +14,8 @@ import (
 // statements are what the writer says to the disk, prepared once. All counting ones are upserts of whole totals.
 type statements struct {
 	run, runName                                                 *sql.Stmt
-	route, unknown, field, test, confirmation, series            *sql.Stmt
+	route, unknown, field, test, confirmation                    *sql.Stmt
+	seriesName, runSeries, routeSeries, fieldSeries              *sql.Stmt
 	insertSample, insertPlace, freePlace, dropSample, dropPlaces *sql.Stmt
 }
 
@@ -39,8 +40,13 @@ func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
 			"ordinal", "minutes_candidate", "minutes_control", "open_minute", "lean")},
 		{&s.confirmation, `INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)` + earliest},
-		{&s.series, upsert("series", 5, "run", "route", "field", "span", "begin", "compared", "unknown", "failed", "raw",
-			"noise", "candidate_only", "control_only", "both_sides")},
+		{&s.seriesName, `INSERT INTO series_name (run, route, field, test, first, last) VALUES (?, ?, ?, ?, ?, ?)` + nameBounds +
+			` RETURNING id, first, last`},
+		{&s.runSeries, upsert("run_series", 3, "run", "span", "begin", "compared", "unknown", "failed", "raw", "noise",
+			"candidate_only", "control_only", "both_sides")},
+		{&s.routeSeries, upsert("route_series", 3, "span", "begin", "name", "compared", "unknown", "failed", "raw", "noise",
+			"candidate_only", "control_only", "both_sides")},
+		{&s.fieldSeries, upsert("field_series", 3, "span", "begin", "name", "candidate_only", "control_only", "both_sides")},
 		{&s.insertSample, `INSERT INTO sample (run, exchange, time, route, result, redactions, head, bodies)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.insertPlace, `INSERT INTO sample_field (sample, field, level, slot, score) VALUES (?, ?, ?, ?, ?)`},
@@ -107,7 +113,7 @@ func (w *writer) backlog(l *ledger) error {
 		{"routes", func() error { return w.routes(b) }},
 		{"fields", func() error { return w.fields(b, l.tallies) }},
 		{"confirmations", func() error { return w.confirmations(b, l.tallies) }},
-		{"series", func() error { return w.series(b.series) }},
+		{"series", func() error { return w.series(&b.series) }},
 		{"samples", func() error { return w.samples(b) }},
 	} {
 		if err := step.do(); err != nil {
@@ -199,18 +205,6 @@ func (w *writer) confirmations(b *backlog, all *diff.Tallies) error {
 			test = latencyTest
 		}
 		err := w.exec(w.db.stmts.confirmation, w.run, c.Route, c.Field, test, order, micros(c.Time), c.Requests, c.Alpha)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *writer) series(rows []seriesRow) error {
-	for i := range rows {
-		r := &rows[i]
-		err := w.exec(w.db.stmts.series, w.run, r.route, r.field, minuteSpan, r.begin, r.compared, r.unknown, r.failed,
-			r.raw, r.noise, r.CandidateOnly, r.ControlOnly, r.Both)
 		if err != nil {
 			return err
 		}

@@ -102,6 +102,8 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	}
 	if err == nil {
 		db.keepFolds(learnt)
+	} else {
+		clear(db.seriesNames)
 	}
 	for _, l := range all {
 		db.grown = db.grown || len(l.backlog.inserts) > 0
@@ -127,17 +129,13 @@ func (db *DB) loadMinutes(ctx context.Context, l *ledger) error {
 	begins := l.series.unloaded()
 	l.mu.Unlock()
 	for _, begin := range begins {
-		rows, err := db.readMinute(ctx, l.run.ID, begin)
-		if err != nil {
+		var rows seriesRows
+		if err := db.readMinute(ctx, l.run.ID, begin, &rows); err != nil {
 			return fmt.Errorf("read series: %w", err)
 		}
-		for i := range rows { // they may stand under names that are to be merged
-			if now, moved := l.backlog.moved[rows[i].route]; moved {
-				rows[i].route = now
-			}
-		}
+		rows.rename(l.backlog.moved)
 		l.mu.Lock()
-		l.series.load(begin, rows)
+		l.series.load(begin, &rows)
 		l.mu.Unlock()
 	}
 	return nil
