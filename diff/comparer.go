@@ -2,6 +2,7 @@ package diff
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
@@ -13,6 +14,7 @@ type Comparer struct {
 	names      *normalize.Names
 	limits     Limits
 	noise      *noise
+	guard      atomic.Pointer[profileGuard] // nil while values are not carried
 }
 
 // NewComparer returns a Comparer; names gives those exchanges a route that multicast gave none.
@@ -40,8 +42,10 @@ func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 		out.unknown(multicast.ReasonShadowsFailed)
 	case failed:
 		out.fail(candidate, &out.Candidate, c.limits)
+		c.guard.Load().failed(out)
 	case !out.NoControl && failedLeg(control):
 		out.fail(control, &out.Control, c.limits)
+		c.guard.Load().failed(out)
 	default:
 		c.documents(out, shape)
 	}
@@ -114,16 +118,19 @@ func (c *Comparer) documents(out *Comparison, shape string) {
 	}
 	primary := a.documents[multicast.Primary]
 	candidate, control := newFound(c.limits), newFound(c.limits)
-	candidate.sightings.wanted, control.sightings.wanted = !out.NoControl, true
+	guard := c.guard.Load()
+	candidate.sightings.wanted, control.sightings.wanted = !out.NoControl || guard != nil, true
 	candidate.documents(primary, a.documents[multicast.Candidate])
 	if out.NoControl {
 		out.judge(candidate, control)
+		guard.values(out, candidate, control, &a)
 		return
 	}
 	control.documents(primary, a.documents[multicast.Secondary])
 	out.judge(candidate, control)
 	c.noise.add(shape, candidate, control)
 	out.drift(candidate, control, a.sizes())
+	guard.values(out, candidate, control, &a)
 	out.latency()
 }
 

@@ -37,6 +37,7 @@ type Comparison struct {
 	PrimaryError   bool // the primary answered with an error
 
 	Fields  []FieldComparison // those in which something is to be counted, sorted by Field
+	Values  []FieldValues     // what stands in those that differ, redacted and bounded: for profiles; none unless asked for
 	Latency LatencyPair       // zero when Failed
 
 	Candidate []Difference // primary against candidate, bounded; for samples

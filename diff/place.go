@@ -22,6 +22,8 @@ type place struct {
 	any     *place // elements, or what lies below the last level with a name
 	name    string
 	sum     *sum // nil while nothing differs here
+	folds   bool // some key stands here that folded though it does not look like an id
+	renames bool // a rule gave members of different keys the one name
 }
 
 func bodyPlace() *place { return &place{segment: string(normalize.FieldBody)} }
@@ -31,7 +33,9 @@ func (p *place) key(key string, fold bool) *place {
 	if p.level >= levelsApart {
 		return p.deep()
 	}
+	folds := false
 	if fold || len(key) > keyLength {
+		folds = !normalize.FoldsKey(key)
 		key = "0" // any number folds
 	}
 	at, ok := p.keys[key]
@@ -42,7 +46,28 @@ func (p *place) key(key string, fold bool) *place {
 		}
 		p.keys[key] = at
 	}
+	at.folds = at.folds || folds
 	return at
+}
+
+// folded tells whether the name leaves out a key that was sent.
+func (p *place) folded() bool {
+	for at := p; at != nil; at = at.above {
+		if at.folds {
+			return true
+		}
+	}
+	return false
+}
+
+// renamed tells whether what stands here may have been sent under another name.
+func (p *place) renamed() bool {
+	for at := p; at != nil; at = at.above {
+		if at.renames {
+			return true
+		}
+	}
+	return false
 }
 
 // elements is the place of an array's elements.

@@ -8,6 +8,7 @@ type sighting struct {
 	field string // elsewhere
 	kind  Kind
 	l, r  *normalize.Value
+	keys  string // the field with the keys as they were sent, where the place's name leaves one out
 }
 
 func (s *sighting) name() string {
@@ -21,6 +22,7 @@ func (s *sighting) name() string {
 type sightings struct {
 	wanted bool
 	list   []sighting
+	keyed  int // of these, whose keys were asked for
 }
 
 // sightingsKept bounds them: of what differs at more places than that nothing is suggested.

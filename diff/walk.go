@@ -165,6 +165,9 @@ func (w *walk) member(key string, l, r *normalize.Value, fold bool, do func()) {
 	} else {
 		w.place = above.key(s.rightKey, fold || masked(r))
 	}
+	if l != nil && r != nil && s.key != s.rightKey {
+		w.place.renames = true
+	}
 	w.path = append(w.path, s)
 	do()
 	w.path = w.path[:len(w.path)-1]
@@ -214,7 +217,7 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 		p.sum.level = max(p.sum.level, kind.Level())
 		p.sum.places++
 	}
-	w.sightings.add(sighting{place: p, kind: kind, l: l, r: r})
+	w.sightings.add(sighting{place: p, kind: kind, l: l, r: r, keys: w.keys(l == nil)})
 	if !w.keeps(p.sum) {
 		return
 	}
