@@ -14,6 +14,16 @@ type Config struct {
 	Strict      bool            `yaml:"strict"`       // any confirmed difference is "different", however rare
 	MinCompared int64           `yaml:"min_compared"` // requests before "equivalent"; default 1,000
 	MinDuration time.Duration   `yaml:"min_duration"` // from first to last request before "equivalent"; default 0
+
+	// MaxLatencyRatio is how many times as long as the secondary's the candidate's 99th percentile may be for
+	// "equivalent". The default 0 judges no latency.
+	MaxLatencyRatio float64 `yaml:"max_latency_ratio"`
+
+	// Attempt counts the runs under one name, up to this one. From the second on, the k-th is judged at Alpha/(k(k+1)):
+	// to restart until it passes is no way. 0 is the first.
+	Attempt int `yaml:"-"`
+	// Name is what the run is called, for the reasons of a verdict.
+	Name string `yaml:"-"`
 }
 
 // DefaultConfig returns the configuration that stands when the file says nothing.
@@ -42,7 +52,18 @@ func (c Config) Validate() []error {
 	if c.MinDuration < 0 {
 		fault("min_duration", "%v is below 0", c.MinDuration)
 	}
+	if !(c.MaxLatencyRatio == 0 || c.MaxLatencyRatio >= 0.1 && c.MaxLatencyRatio <= 1000) {
+		fault("max_latency_ratio", "%v is not between 0.1 and 1000 (or 0: latency is not judged)", c.MaxLatencyRatio)
+	}
 	return faults
+}
+
+// spending is the α that this attempt may spend.
+func (c Config) spending() float64 {
+	if k := float64(c.Attempt); k >= 2 {
+		return c.Alpha / (k * (k + 1))
+	}
+	return c.Alpha
 }
 
 // budget is the acceptable excess as a part of one.

@@ -15,7 +15,7 @@ func (s *scope) decide(v *Verdict) {
 		v.Word = Different
 	} else {
 		more, ok := s.forecast()
-		if ok && s.row.NoControl == 0 && !s.lopsided() {
+		if ok && s.row.NoControl == 0 && !s.lopsided() && !s.slow() && len(s.slowed) == 0 {
 			v.MoreNeeded = &more
 		}
 		if v.Reasons = s.missing(v); len(v.Reasons) > 0 {
@@ -80,7 +80,19 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 		}
 	}
 	if len(s.different) > 0 {
-		say(s.byThemselves())
+		say("different by themselves: " + listing(s.different))
+	}
+	if s.erring() {
+		say(s.errs())
+	}
+	if len(s.erred) > 0 {
+		say("the candidate answers with more errors than the control on " + listing(s.erred))
+	}
+	if said := s.tooSlow(); said != "" {
+		say(said)
+	}
+	if len(s.slowed) > 0 {
+		say("over max_latency_ratio by themselves: " + listing(s.slowed))
 	}
 	if said, over := s.lost(v); over {
 		say(said)

@@ -19,12 +19,14 @@ type Watch struct {
 	cfg    Config
 	bets   *mixture
 	routes map[string]*routeStanding
-	spare  int // intervals that may still be computed in this call; below 0: any number
-	first  int // the route to begin with, so that all get their turn
+	now    int32 // the minute that the run has come to
+	spare  int   // intervals that may still be computed in this call; below 0: any number
+	first  int   // the route to begin with, so that all get their turn
 }
 
 // NewWatch returns a Watch that has seen nothing.
 func NewWatch(cfg Config) *Watch {
+	cfg.Alpha = cfg.spending()
 	return &Watch{cfg: cfg, bets: newMixture(), routes: map[string]*routeStanding{}}
 }
 
@@ -32,8 +34,9 @@ func NewWatch(cfg Config) *Watch {
 func (w *Watch) Judge(t *Tallies) (*Verdict, []Confirmed) { return w.judge(t, refreshed) }
 
 func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
+	w.now = minuteOf(t.Total.Last)
 	standings := w.standings(t, spare)
-	all := &scope{watch: w, row: &t.Total, whole: true, paused: t.Paused}
+	all := &scope{watch: w, row: &t.Total, whole: true, paused: t.Paused, worse: worsened(t)}
 	latency, transport := w.latency(&t.Total, t.Total.Last), w.transport(t)
 	fresh, orders := slices.Concat(latency.fresh, transport.fresh), latency.orders
 	for _, s := range standings {
@@ -97,7 +100,8 @@ type routeStanding struct {
 	byField map[string]*standing
 	latency *standing
 	fresh   []Confirmed
-	orders  int // the highest j in use
+	orders  int   // the highest j in use
+	open    int32 // the first minute of the route's own results that is not over, as it was judged
 	least   int64
 	last    *Verdict // nil when something changed since
 }
@@ -109,7 +113,7 @@ func (w *Watch) route(row *RouteTally, fields []*FieldTally, at time.Time) *rout
 		s = &routeStanding{byField: map[string]*standing{}}
 		w.routes[row.Route] = s
 	}
-	changed := s.row != row || len(s.fields) != len(fields)
+	changed := s.row != row || len(s.fields) != len(fields) || s.open < w.now
 	s.fields = s.fields[:0]
 	for _, f := range fields {
 		st := s.byField[f.Field]
@@ -130,6 +134,7 @@ func (w *Watch) route(row *RouteTally, fields []*FieldTally, at time.Time) *rout
 func (s *routeStanding) refresh(w *Watch, row *RouteTally, at time.Time) {
 	s.scope = scope{watch: w, row: row}
 	s.last, s.fresh, s.orders = nil, nil, max(row.Order, row.Latency.Order)
+	s.open = min(row.Minutes.open(w.now), row.Latency.Minutes.open(w.now))
 	for _, st := range s.fields {
 		s.add(st)
 		s.orders = max(s.orders, st.orders)

@@ -114,7 +114,7 @@ func TestNoiseOfManyFieldsSaysSo(t *testing.T) {
 func TestAFaultAboveTheBudgetIsDifferent(t *testing.T) {
 	v := judged(t, story(NewTally(nil), "GET /search", 4000, every(40, at("body.items[].price", 1, 0))))
 	want(t, v, Different,
-		"body.items[].price on GET /search differs on the candidate's side alone in 100 of 4,000 requests, on the control's alone in 0; in excess at least 1.6 %, over the budget of 0.1 %",
+		"body.items[].price on GET /search differs on the candidate's side alone in 100 of 4,000 requests, on the control's alone in 0; in excess at least 1.6 %, over the budget of 0.1 %; lopsided in 66 of 66 minutes",
 		"at least 1.8 % of the requests differ because of the candidate, over the budget of 0.1 %")
 	if v.MoreNeeded != nil {
 		t.Errorf("%d more requests are to make it equivalent", *v.MoreNeeded)
@@ -138,7 +138,7 @@ func TestAConfirmedDifferenceWithinTheBudgetIsListedAndNoMore(t *testing.T) {
 		t.Errorf("%+v", v.Differences[0])
 	}
 	v = judged(t, tally, func(c *Config) { c.Strict = true })
-	want(t, v, Different, "body.x on GET /a differs on the candidate's side alone in 25 of 100,000 requests, on the control's alone in 0; strict allows none")
+	want(t, v, Different, "body.x on GET /a differs on the candidate's side alone in 25 of 100,000 requests, on the control's alone in 0; strict allows none; lopsided in 24 of 24 minutes")
 }
 
 func TestAConfirmedDifferenceThatMayBeOverTheBudgetIsUndecided(t *testing.T) {
@@ -156,10 +156,10 @@ func TestAConfirmedDifferenceThatMayBeOverTheBudgetIsUndecided(t *testing.T) {
 func TestNoBudgetCoversStatusTransportExtentAndDrift(t *testing.T) {
 	const n = 100_000
 	for reason, fc := range map[string]FieldComparison{
-		"status on GET /a differs on the candidate's side alone in 25 of 100,000 requests, on the control's alone in 0; no budget covers status":      at("status", 1, 0),
-		"transport on GET /a failed on the candidate's side alone in 25 of 100,000 requests, on the control's alone in 0; no budget covers transport": at("transport", 4, 0),
-		"body.items[] on GET /a differs on both sides, in more places on the candidate's 25 times and on the control's 0 times":                       {Field: "body.items[]", Candidate: 1, Control: 1, CandidatePlaces: 37, ControlPlaces: 1},
-		"body.score on GET /a has drifted: the candidate's is greater than the control's 0 times and less 25 times":                                   {Field: "body.score", Candidate: 1, Control: 1, CandidatePlaces: 1, ControlPlaces: 1, Drift: -1},
+		"status on GET /a differs on the candidate's side alone in 25 of 100,000 requests, on the control's alone in 0; no budget covers status; lopsided in 24 of 24 minutes":      at("status", 1, 0),
+		"transport on GET /a failed on the candidate's side alone in 25 of 100,000 requests, on the control's alone in 0; no budget covers transport; lopsided in 24 of 24 minutes": at("transport", 4, 0),
+		"body.items[] on GET /a differs on both sides, in more places on the candidate's 25 times and on the control's 0 times; lopsided in 24 of 24 minutes":                       {Field: "body.items[]", Candidate: 1, Control: 1, CandidatePlaces: 37, ControlPlaces: 1},
+		"body.score on GET /a has drifted: the candidate's is greater than the control's 0 times and less 25 times; lopsided in 24 of 24 minutes":                                   {Field: "body.score", Candidate: 1, Control: 1, CandidatePlaces: 1, ControlPlaces: 1, Drift: -1},
 	} {
 		v := judged(t, story(NewTally(nil), "GET /a", n, every(4000, fc)))
 		want(t, v, Different, reason)
@@ -175,7 +175,7 @@ func TestAGraverChangeShowsThroughNoise(t *testing.T) {
 	}
 	v := judged(t, story(NewTally(nil), "GET /users/{id}", 3000, noisy))
 	want(t, v, Different,
-		"body.last_seen on GET /users/{id} has another type on the candidate's side alone in 30 of 3,000 requests, on the control's alone in 0; in excess at least 0.42 %, over the budget of 0.1 %",
+		"body.last_seen on GET /users/{id} has another type on the candidate's side alone in 30 of 3,000 requests, on the control's alone in 0; in excess at least 0.42 %, over the budget of 0.1 %; lopsided in 29 of 29 minutes",
 		"at least 0.54 % of the requests differ because of the candidate, over the budget of 0.1 %")
 	f := v.Differences[0]
 	same(t, "kind and counts", []any{f.Kind, f.CandidateOnly, f.ControlOnly, f.Both}, []any{TestType, int64(30), int64(0), int64(0)})
@@ -217,8 +217,8 @@ func TestLatencyAndSizeInformAndDecideNothing(t *testing.T) {
 	v := judged(t, tally, func(c *Config) { c.Strict = true })
 	want(t, v, Equivalent,
 		"at most 0.082 % of the requests differ because of the candidate, within the budget of 0.1 %",
-		"beside the verdict: GET /search is slower than the control",
-		"beside the verdict: the bodies of GET /search have drifted in size")
+		"beside the verdict: GET /search is slower than the control; one burst so far",
+		"beside the verdict: the bodies of GET /search have drifted in size; one burst so far")
 	if len(v.Differences) != 2 || !v.Differences[0].Confirmed || !v.Differences[1].Confirmed {
 		t.Fatalf("%+v", v.Differences)
 	}

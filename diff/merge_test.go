@@ -11,19 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unnumbered are tallies without numbers and confirmations, which depend on when routes were merged.
+// unnumbered are tallies without numbers, confirmations and minutes, which depend on when routes were merged.
 func unnumbered(t *testing.T, all *Tallies) string {
 	plain := &Tallies{Total: all.Total}
 	plain.Total.Order, plain.Total.Latency.Order = 0, 0
 	for _, r := range all.Routes {
 		r := r.clone()
 		r.Order, r.Latency.Order, r.Latency.Confirmed = 0, 0, nil
+		r.Minutes, r.Latency.Minutes = Minutes{}, Minutes{}
 		plain.Routes = append(plain.Routes, r)
 	}
 	for _, f := range all.Fields {
 		f := f.clone()
 		for i := range f.Tests {
-			f.Tests[i].Order, f.Tests[i].Confirmed = 0, nil
+			f.Tests[i].Order, f.Tests[i].Confirmed, f.Tests[i].Minutes = 0, nil, Minutes{}
 		}
 		plain.Fields = append(plain.Fields, f)
 	}

@@ -1,6 +1,12 @@
 package diff
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
 
 // Minutes counts the minutes in which one side of a pair of counts outnumbered the other. Thirty candidate-only requests
 // in one minute may be a burst that hit one instance; in thirty minutes they are not.
@@ -61,7 +67,16 @@ func (m Minutes) at(now int32) Minutes {
 	return m
 }
 
-// merge adds the minutes of another route. A minute in which both differed is two of them.
+// open is the minute that may still count when it is over, seen from the minute now.
+func (m Minutes) open(now int32) int32 {
+	if m.Lean == 0 || m.Open < now {
+		return math.MaxInt32
+	}
+	return m.Open
+}
+
+// merge takes in the minutes of another route. Which of them were the same minutes is not known any more, and two routes
+// that a burst hits in one minute are one burst: so of each side the greater number stands, and none is made up.
 func (m *Minutes) merge(o Minutes) {
 	if m.Open != o.Open {
 		if m.Open < o.Open {
@@ -71,23 +86,39 @@ func (m *Minutes) merge(o Minutes) {
 			o.close()
 		}
 	}
-	m.Candidate += o.Candidate
-	m.Control += o.Control
+	m.Candidate = max(m.Candidate, o.Candidate)
+	m.Control = max(m.Control, o.Control)
 	m.Lean += o.Lean
 }
 
-// steadiness is what the minutes that are over say: a difference is steady once their evidence is 20.
-type steadiness struct {
-	candidate, control int64
-	steady             bool
+// Steadiness is what the minutes that are over say of one pair of counts.
+type Steadiness struct {
+	Steady           bool  `json:"steady"`            // the evidence of the minutes, by themselves, is 20 or more
+	MinutesCandidate int64 `json:"minutes_candidate"` // in which candidate-only requests outnumbered control-only ones
+	MinutesControl   int64 `json:"minutes_control"`   // the other way round
 }
 
 // lnSteady is the ln E from which minutes are taken to lean to one side: E = 20.
 const lnSteady = 2.995732
 
-func steadinessOf(m Minutes, now int32, evidence func(b, c int64) float64) steadiness {
+// steadiness is that of the minutes as they stand in the minute now.
+func (m Minutes) steadiness(now int32, evidence func(b, c int64) float64) Steadiness {
 	m = m.at(now)
-	s := steadiness{candidate: int64(m.Candidate), control: int64(m.Control)}
-	s.steady = evidence(s.candidate, s.control) >= lnSteady
+	s := Steadiness{MinutesCandidate: int64(m.Candidate), MinutesControl: int64(m.Control)}
+	s.Steady = evidence(s.MinutesCandidate, s.MinutesControl) >= lnSteady
 	return s
+}
+
+// said is it in the words of a reason: "lopsided in 14 of 15 minutes".
+func (s Steadiness) said() string {
+	most, all := max(s.MinutesCandidate, s.MinutesControl), s.MinutesCandidate+s.MinutesControl
+	minutes := fmt.Sprintf("lopsided in %s of %s minutes", humanize.Comma(most), humanize.Comma(all))
+	switch {
+	case s.Steady:
+		return minutes
+	case all > 1:
+		return "one burst so far, " + minutes
+	default:
+		return "one burst so far"
+	}
 }

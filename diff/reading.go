@@ -19,6 +19,7 @@ type reading struct {
 	counts    Counts
 	alpha     float64 // what this hypothesis may spend, α_j
 	lnE       float64
+	minutes   Steadiness
 	confirmed *Confirmation
 }
 
@@ -60,9 +61,10 @@ func (w *Watch) readings(list []reading, f *FieldTally, n int64, at time.Time) [
 		}
 		r := reading{test: test, counts: t.Counts, alpha: alphaAt(w.cfg.Alpha, t.Order), confirmed: t.Confirmed}
 		if last := len(list) - 1; last >= 0 && test <= TestPresence && list[last].counts == r.counts {
-			r.lnE = list[last].lnE
+			r.lnE, r.minutes = list[last].lnE, list[last].minutes
 		} else {
 			r.lnE = r.evidence(r.counts.CandidateOnly)
+			r.minutes = t.Minutes.steadiness(w.now, r.measure())
 		}
 		if r.confirmed == nil && r.lnE >= -math.Log(r.alpha) {
 			r.confirmed = &Confirmation{Time: at, Requests: n, Alpha: w.cfg.Alpha}
@@ -78,10 +80,15 @@ func (f *FieldTally) lopsided() bool { return EvidenceTwoSided(f.TraitGreater, f
 
 // evidence is the reading's ln E if the candidate's side were counted that often.
 func (r *reading) evidence(candidate int64) float64 {
+	return r.measure()(candidate, r.counts.ControlOnly)
+}
+
+// measure is the evidence that the test goes by.
+func (r *reading) measure() func(b, c int64) float64 {
 	if r.test == TestDrift {
-		return EvidenceTwoSided(candidate, r.counts.ControlOnly)
+		return EvidenceTwoSided
 	}
-	return Evidence(candidate, r.counts.ControlOnly)
+	return Evidence
 }
 
 // more is how many more requests on the leading side alone would confirm the test.
@@ -99,7 +106,7 @@ func (r *reading) finding(route, field string, n int64) Finding {
 	f := Finding{
 		Route: route, Field: field, Kind: r.test, Compared: n, LnE: r.lnE, Samples: []int64{},
 		CandidateOnly: r.counts.CandidateOnly, ControlOnly: r.counts.ControlOnly, Both: r.counts.Both,
-		Informs: field == fieldLatency || field == FieldSize && r.test == TestDrift,
+		Steadiness: r.minutes, Informs: field == fieldLatency || field == FieldSize && r.test == TestDrift,
 	}
 	switch {
 	case r.confirmed != nil:

@@ -18,8 +18,12 @@ func (st *standing) place() string {
 	return st.finding.Field + " on " + st.finding.Route
 }
 
-// fault says what a deciding difference is, and why no budget saves it.
+// fault says what a deciding difference is, why no budget saves it, and how steady it is.
 func (s *scope) fault(st *standing) string {
+	return s.faultOf(st) + "; " + st.decides.minutes.said()
+}
+
+func (s *scope) faultOf(st *standing) string {
 	r, said := st.decides, st.place()+" "
 	switch {
 	case r.test == TestExtent:
@@ -57,7 +61,8 @@ func (s *scope) reaches(v *Verdict) string {
 func (s *scope) reachesAlone(st *standing) string {
 	budget := s.watch.cfg.budget()
 	_, high := s.watch.bets.interval(st.over.counts.scores(st.n), st.over.alpha)
-	return "the confirmed difference " + st.place() + " reaches " + percentBeside(high, budget) + " of its route's requests, over " + s.budget()
+	return "the confirmed difference " + st.place() + " reaches " + percentBeside(high, budget) + " of its route's requests, over " + s.budget() +
+		"; " + st.over.minutes.said()
 }
 
 func (s *scope) uncontrolled() string {
@@ -89,13 +94,13 @@ func (s *scope) leans() string {
 	return said + ": what the control does by itself could hide what the candidate does; is the secondary the primary's twin?"
 }
 
-// byThemselves names routes that are different though the run as a whole is not.
-func (s *scope) byThemselves() string {
-	names, rest := s.different, ""
+// listing names some of a list.
+func listing(names []string) string {
+	rest := ""
 	if beyond := len(names) - listed; beyond > 0 {
 		names, rest = names[:listed], fmt.Sprintf(" and %s more", humanize.Comma(int64(beyond)))
 	}
-	return "different by themselves: " + strings.Join(names, ", ") + rest
+	return strings.Join(names, ", ") + rest
 }
 
 // noise names the field that makes most noise, and what quieting it would save.
@@ -129,18 +134,29 @@ func (s *scope) proof(v *Verdict) []string {
 	return reasons
 }
 
-// asides says what is confirmed and decides nothing.
+// asides says what stands beside the verdict: what is confirmed and decides nothing, what has become worse for all three,
+// and which attempt it is.
 func (s *scope) asides() (said []string) {
 	for _, st := range s.confirmed {
-		switch {
-		case !st.informs():
-		case len(said) == listed:
-			return said
-		case st.finding.Field == fieldLatency:
-			said = append(said, "beside the verdict: "+st.finding.Route+" is slower than the control")
-		default:
-			said = append(said, "beside the verdict: the bodies of "+st.finding.Route+" have drifted in size")
+		if !st.informs() {
+			continue
 		}
+		if len(said) == listed {
+			break
+		}
+		what := "the bodies of " + st.finding.Route + " have drifted in size"
+		if st.finding.Field == fieldLatency {
+			what = st.finding.Route + " is slower than the control"
+		}
+		said = append(said, "beside the verdict: "+what+"; "+st.finding.said())
+	}
+	said = append(said, s.worse...)
+	if cfg := s.watch.cfg; s.whole && cfg.Attempt > 1 {
+		name := "under its name"
+		if cfg.Name != "" {
+			name = "named " + cfg.Name
+		}
+		said = append(said, fmt.Sprintf("the %s run %s: judged at alpha %.2g", humanize.Ordinal(cfg.Attempt), name, cfg.Alpha))
 	}
 	return said
 }

@@ -19,7 +19,12 @@ type scope struct {
 	hidden    []NotJudged
 	different []string    // routes that are different by themselves
 	alone     []*standing // fields in which the control alone differs, beyond the budget
-	silent    int64       // requests in which the control alone failed, less those in which the candidate alone did
+	erred     []string    // routes on which the candidate answers with more errors
+	slowed    []string    // routes on which it is over max_latency_ratio
+	worse     []string    // what all three share has become worse
+	lower     float64     // the bounds of the ratio of the 99th percentiles
+	upper     float64
+	silent    int64 // requests in which the control alone failed, less those in which the candidate alone did
 }
 
 // add takes in one field of the scope.
@@ -79,6 +84,12 @@ func (s *scope) include(r *routeStanding) {
 	if r.last.Word == Different {
 		s.different = append(s.different, r.row.Route)
 	}
+	if r.erring() {
+		s.erred = append(s.erred, r.row.Route)
+	}
+	if r.slow() {
+		s.slowed = append(s.slowed, r.row.Route)
+	}
 }
 
 // verdict computes every figure and then the word.
@@ -88,9 +99,17 @@ func (s *scope) verdict(latency *standing) *Verdict {
 		Compared: row.Compared, RawRate: ratio(row.Raw, row.Compared), NoiseRate: ratio(row.Noise, row.Compared),
 		CandidateOnly: row.Results.CandidateOnly, ControlOnly: row.Results.ControlOnly, Both: row.Results.Both,
 		CandidateUp: row.CandidateUp, ControlUp: row.ControlUp,
+		Steadiness: row.Minutes.steadiness(s.watch.now, Evidence), Attempt: max(cfg.Attempt, 1),
+		CandidateErrors: row.CandidateErrors, ControlErrors: row.ControlErrors,
 		Excess:       ratio(row.Results.CandidateOnly-row.Results.ControlOnly, row.Compared),
 		ExcessBounds: [2]float64{-1, 1}, EquivBounds: [2]float64{0, 1}, Alpha: cfg.Alpha, Budget: cfg.budget(),
 		NotJudged: []NotJudged{}, Differences: s.findings(), Latency: latency.latencyFinding(row),
+	}
+	if s.whole || cfg.MaxLatencyRatio > 0 {
+		s.lower, s.upper = s.ratio()
+		if v.Latency.P99Ratio != nil && !math.IsInf(s.upper, 1) {
+			v.Latency.P99Bounds = &[2]float64{s.lower, s.upper}
+		}
 	}
 	for _, n := range row.Unknown {
 		v.Unknown += n
@@ -168,7 +187,9 @@ func ratio(part, all int64) float64 {
 // latencyFinding sums up the pairs of times.
 func (st *standing) latencyFinding(row *RouteTally) LatencyFinding {
 	l := &row.Latency
-	f := LatencyFinding{Slower: l.Slower, Faster: l.Faster, LnE: st.finding.LnE, Confirmed: st.finding.Confirmed}
+	f := LatencyFinding{
+		Slower: l.Slower, Faster: l.Faster, LnE: st.finding.LnE, Confirmed: st.finding.Confirmed, Steadiness: st.finding.Steadiness,
+	}
 	candidate, ok1 := l.Candidate.Quantile(0.99)
 	secondary, ok2 := l.Secondary.Quantile(0.99)
 	if ok1 && ok2 && secondary > 0 {

@@ -55,6 +55,16 @@ func (s *Sketch) Quantile(q float64) (time.Duration, bool) {
 	return time.Duration(v), true
 }
 
+// each hands on the durations in ascending order, each as its bin's middle and how many there are.
+func (s *Sketch) each(of func(value float64, count int64)) {
+	if s.dd != nil {
+		s.dd.ForEach(func(value, count float64) (stop bool) {
+			of(value, int64(count))
+			return false
+		})
+	}
+}
+
 // Merge adds everything that o holds; o stays as it is.
 func (s *Sketch) Merge(o *Sketch) {
 	if o.dd == nil {

@@ -18,7 +18,8 @@ type standing struct {
 	fresh    []Confirmed
 	orders   int
 	measured measured
-	late     bool // the interval is to be computed when there is one to spare
+	open     int32 // the first minute that is not over, as it was read
+	late     bool  // the interval is to be computed when there is one to spare
 
 	decides *reading // gravest confirmed test that makes the route "different"
 	over    *reading // gravest confirmed test whose interval reaches over the budget
@@ -41,10 +42,10 @@ func (w *Watch) field(st *standing, row *FieldTally, route *RouteTally, at time.
 	if row.Field == fieldTransport {
 		n = route.Compared
 	}
-	if st.row == row && st.n == n && !st.late {
+	if st.row == row && st.n == n && !st.late && st.open >= w.now {
 		return false
 	}
-	if st.row != row {
+	if st.row != row || st.open < w.now {
 		st.row = row
 		st.read(w, n, at)
 	}
@@ -58,9 +59,10 @@ func (w *Watch) field(st *standing, row *FieldTally, route *RouteTally, at time.
 func (st *standing) read(w *Watch, n int64, at time.Time) {
 	row := st.row
 	st.readings = w.readings(st.readings[:0], row, n, at)
-	st.fresh, st.orders = nil, 0
+	st.fresh, st.orders, st.open = nil, 0, math.MaxInt32
 	for i := range st.readings {
 		r := &st.readings[i]
+		st.open = min(st.open, row.Tests[r.test].Minutes.open(w.now))
 		st.orders = max(st.orders, row.Tests[r.test].Order)
 		if r.confirmed != nil && row.Tests[r.test].Confirmed == nil {
 			st.fresh = append(st.fresh, Confirmed{row.Route, row.Field, r.test, *r.confirmed})
@@ -157,6 +159,7 @@ func (w *Watch) latency(route *RouteTally, at time.Time) *standing {
 	r := &reading{
 		test: TestDrift, counts: Counts{CandidateOnly: l.Slower, ControlOnly: l.Faster},
 		alpha: alphaAt(w.cfg.Alpha, l.Order), lnE: Evidence(l.Slower, l.Faster), confirmed: l.Confirmed,
+		minutes: l.Minutes.steadiness(w.now, Evidence),
 	}
 	if r.confirmed == nil && r.lnE >= -math.Log(r.alpha) {
 		r.confirmed = &Confirmation{Time: at, Requests: st.n, Alpha: w.cfg.Alpha}
@@ -181,6 +184,7 @@ func (w *Watch) transport(t *Tallies) *standing {
 	r := reading{
 		test: TestPresence, counts: c, alpha: transportShare * w.cfg.Alpha,
 		lnE: Evidence(c.CandidateOnly, c.ControlOnly), confirmed: t.Transport.Confirmed,
+		minutes: t.Transport.Minutes.steadiness(w.now, Evidence),
 	}
 	st := &standing{row: &FieldTally{Field: fieldTransport}, n: n}
 	if r.confirmed == nil && r.lnE >= -math.Log(r.alpha) {

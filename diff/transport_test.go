@@ -54,7 +54,7 @@ func TestADeadCandidateIsDifferentOnHoweverManyRoutes(t *testing.T) {
 	tally := failing(well(NewTally(nil), 13, 20_000), 13, 20, candidateFails)
 	v := latched(t, tally)
 	want(t, v, Different, "transport on all routes together failed on the candidate's side alone in 20 of 20,020 requests, "+
-		"on the control's alone in 0; no budget covers transport")
+		"on the control's alone in 0; no budget covers transport; one burst so far")
 	f := v.Differences[0]
 	if f.Route != "" || f.Field != "transport" || f.Kind != TestPresence || !f.Confirmed || f.ConfirmedOn != 20_020 || f.CandidateOnly != 20 || f.Compared != 20_020 {
 		t.Errorf("first of the differences is %+v", f)
