@@ -183,7 +183,7 @@ func (l *ledger) landed(db *DB, now time.Time) {
 		delete(l.shelf.byID, k.id)
 		l.shelf.touch(k)
 	}
-	l.backlog = backlog{}
+	l.backlog, l.unwritten = backlog{}, false
 	l.series.close(now)
 }
 

@@ -10,18 +10,23 @@ import (
 	"shadowdiff/diff"
 )
 
+// querier is what a run is read from: the pool, or one transaction in which nothing changes.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // loader reads one run's tallies back.
 type loader struct {
 	ctx    context.Context
-	pool   *sql.DB
+	from   querier
 	run    int64
 	all    *diff.Tallies
 	fields map[fieldKey]*diff.FieldTally
 }
 
 // loadTallies reads all that a run has counted.
-func (db *DB) loadTallies(ctx context.Context, run int64) (*diff.Tallies, error) {
-	load := loader{ctx: ctx, pool: db.file.read, run: run, all: &diff.Tallies{}, fields: map[fieldKey]*diff.FieldTally{}}
+func loadTallies(ctx context.Context, from querier, run int64) (*diff.Tallies, error) {
+	load := loader{ctx: ctx, from: from, run: run, all: &diff.Tallies{}, fields: map[fieldKey]*diff.FieldTally{}}
 	for _, step := range []func() error{load.routes, load.unknown, load.fieldRows, load.tests, load.confirmations} {
 		if err := step(); err != nil {
 			return nil, err
@@ -49,7 +54,7 @@ func scanAll[T any](rows *sql.Rows, err error, one func(scan func(...any) error,
 
 // each hands every row of a query over this run to one.
 func (l *loader) each(query string, one func(scan func(...any) error) error) error {
-	rows, err := l.pool.QueryContext(l.ctx, query, l.run)
+	rows, err := l.from.QueryContext(l.ctx, query, l.run)
 	_, err = scanAll(rows, err, func(scan func(...any) error, _ *struct{}) error { return one(scan) })
 	return err
 }
@@ -191,8 +196,8 @@ func (l *loader) test(at fieldKey, word string) (*diff.TestTally, error) {
 }
 
 // loadShelf reads back which exchanges are kept, and why.
-func (db *DB) loadShelf(ctx context.Context, run int64, into *shelf) error {
-	rows, err := db.file.read.QueryContext(ctx, `SELECT s.id, s.time, s.route, f.field, f.level, f.slot, f.score
+func loadShelf(ctx context.Context, from querier, run int64, into *shelf) error {
+	rows, err := from.QueryContext(ctx, `SELECT s.id, s.time, s.route, f.field, f.level, f.slot, f.score
 		FROM sample s JOIN sample_field f ON f.sample = s.id WHERE s.run = ? AND f.slot > 0 ORDER BY s.id`, run)
 	_, err = scanAll(rows, err, func(scan func(...any) error, _ *struct{}) error {
 		var id, at int64

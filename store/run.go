@@ -75,16 +75,17 @@ func (db *DB) BeginRun(ctx context.Context, b Beginning) (run Run, begun bool, e
 		return Run{}, false, fmt.Errorf("begin run: %w", explain(db.file.path, err))
 	}
 	if l != db.ledgers.current() {
-		db.begin(l)
+		db.begin(l, l.run.Started)
 	}
 	return l.run, begun, nil
 }
 
 // begin ends the run in force and puts another in its place.
-func (db *DB) begin(l *ledger) {
+func (db *DB) begin(l *ledger, at time.Time) {
 	if before := db.ledgers.current(); before != nil {
-		before.end(db.deps.Counters, l.run.Started)
+		before.end(db.deps.Counters, at)
 	}
+	l.run.Ended = nil
 	l.counters.start(db.deps.Counters, l.run.Started)
 	db.ledgers.begin(l)
 	l.gather(db, time.Time{})
@@ -133,26 +134,29 @@ func (db *DB) inForce(ctx context.Context, b *Beginning) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.loadLedger(ctx, row)
+	l, tallies, err := db.loadLedger(ctx, row)
+	if err == nil {
+		learn(db.deps.Names, tallies)
+	}
+	return l, err
 }
 
 // keyAsked is the setting that keeps the name that the configuration asked for last.
 const keyAsked = "run.name"
 
-// loadLedger continues a run from what the disk has of it.
-func (db *DB) loadLedger(ctx context.Context, row *runRow) (*ledger, error) {
-	tallies, err := db.loadTallies(ctx, row.ID)
+// loadLedger continues a run from what the disk has of it. It is not in force yet.
+func (db *DB) loadLedger(ctx context.Context, row *runRow) (*ledger, *diff.Tallies, error) {
+	tallies, err := loadTallies(ctx, db.file.read, row.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read run %d: %w", row.ID, err)
+		return nil, nil, fmt.Errorf("read run %d: %w", row.ID, err)
 	}
 	l := newLedger(row.Run, row.print, tallies, db.cfg, db.deps.Judge)
-	l.begunBy, l.ruleText, l.counters.before = row.begunBy, row.ruleText, row.counters
-	l.counters.total = row.counters
-	if err := db.loadShelf(ctx, row.ID, &l.shelf); err != nil {
-		return nil, fmt.Errorf("read run %d: samples: %w", row.ID, err)
+	l.begunBy, l.ruleText = row.begunBy, row.ruleText
+	l.counters.before, l.counters.total, l.counters.ended = row.counters, row.counters, true
+	if err := loadShelf(ctx, db.file.read, row.ID, &l.shelf); err != nil {
+		return nil, nil, fmt.Errorf("read run %d: samples: %w", row.ID, err)
 	}
-	learn(db.deps.Names, tallies)
-	return l, nil
+	return l, tallies, nil
 }
 
 // newRun makes a run and writes it down, with the end of the one before it.
@@ -185,8 +189,7 @@ func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE run SET ended = max(?1, started) WHERE ended = 0 AND id <> ?2`, micros(run.Started), run.ID)
-		return err
+		return w.endOthers(run.Started)
 	})
 	switch {
 	case err == nil:
@@ -196,6 +199,12 @@ func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
 		err = nil
 	}
 	return l, err
+}
+
+// endOthers notes that this run is in force, and no other.
+func (w *writer) endOthers(at time.Time) error {
+	_, err := w.tx.ExecContext(w.ctx, `UPDATE run SET ended = max(?1, started) WHERE ended = 0 AND id <> ?2`, micros(at), w.run)
+	return err
 }
 
 // numbered is the name of a run that nobody has named.
@@ -276,5 +285,6 @@ func (r *runCounters) end(counters func() multicast.Counts) {
 
 // judgingOf is how a run is judged: one that is not the first attempt at its name has less of α.
 func judgingOf(judge diff.Config, run *Run) diff.Config {
+	judge.Attempt, judge.Name = run.Attempt, run.Name
 	return judge
 }

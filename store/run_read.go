@@ -51,13 +51,18 @@ func (row *runRow) scan(scan func(...any) error) error {
 func (db *DB) runWhere(ctx context.Context, condition string, args ...any) (*runRow, error) {
 	row := &runRow{}
 	err := row.scan(db.file.read.QueryRowContext(ctx, selectRun+`WHERE `+condition, args...).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNotFound
-	}
-	if err != nil {
+	if err = notFound(err); err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
 	}
 	return row, nil
+}
+
+// notFound is ErrNotFound where a row is not there.
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
 }
 
 // FindRun answers the run that is meant by an id, a name (the latest of that name) or "current", the one in force, or

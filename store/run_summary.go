@@ -12,7 +12,8 @@ type Summary struct {
 	Compared  int64     `json:"compared"`
 	Unknown   int64     `json:"unknown"`
 	Confirmed int       `json:"confirmed_differences"`
-	Judging   string    `json:"judging"` // under which it is so
+	Alpha     float64   `json:"alpha"` // that it is judged at
+	Judging   string    `json:"judging"`
 }
 
 // summary is that of the run as it was last judged.
@@ -20,15 +21,21 @@ func (l *ledger) summary(judge diff.Config) Summary {
 	if l.verdict == nil {
 		return Summary{}
 	}
-	return summaryOf(l.verdict, judgingOf(judge, &l.run))
+	return summarise(l.verdict, judgingOf(judge, &l.run))
 }
 
-func summaryOf(v *diff.Verdict, judge diff.Config) Summary {
-	s := Summary{Word: v.Word, Compared: v.Compared, Unknown: v.Unknown, Judging: fmt.Sprintf("%+v", judge)}
+func summarise(v *diff.Verdict, judge diff.Config) Summary {
+	s := Summary{Word: v.Word, Compared: v.Compared, Unknown: v.Unknown, Alpha: v.Alpha, Judging: judgingText(judge)}
 	for i := range v.Differences {
 		if v.Differences[i].Confirmed {
 			s.Confirmed++
 		}
 	}
 	return s
+}
+
+// judgingText tells judgings apart that may come to other words.
+func judgingText(judge diff.Config) string {
+	judge.Name = ""
+	return fmt.Sprintf("%+v", judge)
 }

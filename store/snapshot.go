@@ -19,6 +19,7 @@ type Snapshot struct {
 	Counters multicast.Counts // the run's own: what the proxy counted while it was in force, over restarts
 
 	samples map[string]map[string][]int64 // by route and field
+	judge   diff.Config                   // of the verdict, for the first attempt at a name
 }
 
 // SampleIDs returns the samples to look at first for a field of a route, the most telling first, ten at most; the first
@@ -46,22 +47,47 @@ func idsOf(samples map[string]map[string][]int64, route, field string) (ids []in
 // Snapshot returns the latest one, never nil.
 func (db *DB) Snapshot() *Snapshot { return db.snapshot.Load() }
 
-// publish makes the state of the run in force the latest snapshot and wakes the watchers. It is called with flushing
-// held, and by Open.
+// publish makes the state of the run in force the latest snapshot, has the other runs in memory show theirs, and wakes the
+// watchers. It is called with flushing held, and by Open.
 func (db *DB) publish() {
-	s := &Snapshot{Version: 1, Time: time.Now().UTC(), Tallies: &diff.Tallies{}}
+	s := &Snapshot{Version: 1, Time: time.Now().UTC(), Tallies: &diff.Tallies{}, judge: db.deps.Judge}
 	if before := db.snapshot.Load(); before != nil {
 		s.Version = before.Version + 1
 	}
-	if l := db.ledgers.current(); l != nil {
-		s.Run, s.Tallies, s.Counters = l.run, l.tallies, l.counters.total
-		s.samples = l.sampleIDs()
-		s.Verdict = withSamples(l.verdict, s.samples)
+	now := db.ledgers.current()
+	if now != nil {
+		now.show(s)
 	} else {
 		s.Verdict, _ = diff.Judge(s.Tallies, db.deps.Judge)
 	}
+	for _, l := range db.ledgers.all() {
+		if l != now && l.news() {
+			own := &Snapshot{Version: s.Version, Time: s.Time, judge: s.judge}
+			l.show(own)
+			l.shown.Store(own)
+		}
+	}
 	db.snapshot.Store(s)
 	db.watchers.wake(s.Version)
+}
+
+// show fills a snapshot with the run's state.
+func (l *ledger) show(s *Snapshot) {
+	s.Run, s.Tallies, s.Counters = l.run, l.tallies, l.counters.total
+	s.samples = l.sampleIDs()
+	s.Verdict = withSamples(l.verdict, s.samples)
+	l.seen = seen{l.verdict, l.run}
+}
+
+// seen is of what the last snapshot was made.
+type seen struct {
+	verdict *diff.Verdict
+	run     Run
+}
+
+// news tells whether a run that is not in force is no longer what its last snapshot shows.
+func (l *ledger) news() bool {
+	return l.shown.Load() == nil || l.seen != seen{l.verdict, l.run} || l.shelfChanged()
 }
 
 // sampleIDs brings the ids of the routes that changed up to date; the others are shared with the snapshot before.
