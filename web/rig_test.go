@@ -71,6 +71,7 @@ func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Conf
 		Log: quiet(), DB: r.db, Proxy: r.proxy, Version: "test", Metrics: r.metrics, Instance: r.now,
 		Reload:      func(_ context.Context, actor string) Reload { return r.reload(actor) },
 		Suggestions: r.comparer.Suggestions,
+		Judge:       diff.DefaultConfig,
 		Rules: func() []Rule {
 			if list := r.rules.Load(); list != nil {
 				return *list

@@ -60,6 +60,9 @@ func (s *Server) routePages(r chi.Router) {
 func (s *Server) routeAPI(r chi.Router) {
 	r.Use(compressed)
 	r.Get("/equivalence", s.api(s.equivalence))
+	r.Get("/tallies", s.api(s.tallies))
+	r.Get("/gate", s.api(s.gate))
+	r.Post("/gate", s.api(s.gate)) // for those who can only POST: it changes nothing
 	r.Get("/routes", s.api(s.listRoutes))
 	r.Get("/fields", s.api(s.listFields))
 	r.Get("/samples", s.api(s.listSamples))

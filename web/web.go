@@ -30,6 +30,7 @@ type Deps struct {
 
 	Instance func() Instance // what the process says of itself; asked for each page
 
+	Judge       func() diff.Config       // how runs are judged
 	Rules       func() []Rule            // those in force, in the order of the file; nil: there are none
 	Suggestions func() []diff.Suggestion // made from what was compared under them; nil: there are none
 

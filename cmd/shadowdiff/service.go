@@ -108,6 +108,7 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Version:  readBuildInfo().Version,
 		Metrics:  metrics,
 		Instance: s.instance,
+		Judge:    func() diff.Config { return s.cfg.Load().Verdict },
 		Rules:    func() []web.Rule { return s.judging.Load().inForce() },
 		Suggestions: func() []diff.Suggestion {
 			return s.judging.Load().comparer.Suggestions()
