@@ -1,6 +1,10 @@
 package normalize
 
-import "slices"
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
 
 // Classes numbers the values of two lists so that equal ones have the same number, from 0 in the order of appearance.
 type Classes struct {
@@ -11,7 +15,7 @@ type Classes struct {
 // Classify finds the classes of two lists, in time linear in their size. None of the values may be Loose: closeness makes
 // no classes.
 func Classify(left, right []Value) Classes {
-	c := classifier{byHash: make(map[uint64]int32, len(left))}
+	c := newClassifier(len(left))
 	numbers := make([]int32, len(left)+len(right))
 	for i := range left {
 		numbers[i] = c.number(&left[i])
@@ -42,14 +46,23 @@ func (c Classes) Permuted() bool {
 // classifier numbers values one by one.
 type classifier struct {
 	list   []classified
-	byHash map[uint64]int32 // the last class with a hash, plus one
-	byText map[string]int32 // beyond that
+	table  []int32          // by hash: the last class in a place, plus one
+	seed   uint64           // of the table's places, so that nobody can have all values meet in one
+	byText map[string]int32 // classes beyond long chains
 	text   []byte
 }
 
 type classified struct {
 	value *Value
-	next  int32 // another class with the same hash, plus one
+	hash  uint64
+	next  int32 // another class in the same place, plus one; less than zero for one that is not in the table
+}
+
+const notInTable = -1
+
+// newClassifier makes room for so many classes; there may be more.
+func newClassifier(n int) classifier {
+	return classifier{list: make([]classified, 0, n), table: make([]int32, 1<<bits.Len(uint(n))), seed: rand.Uint64() | 1}
 }
 
 // longChain is how many classes of one hash are tried one by one. Who sends many values that differ and share a hash does
@@ -57,9 +70,11 @@ type classified struct {
 const longChain = 8
 
 func (c *classifier) number(v *Value) int32 {
-	first := c.byHash[v.Hash]
 	tried := 0
-	for at := first; at > 0; at = c.list[at-1].next {
+	for at := c.table[c.place(v.Hash)]; at > 0; at = c.list[at-1].next {
+		if c.list[at-1].hash != v.Hash {
+			continue
+		}
 		if v.Equal(c.list[at-1].value) {
 			return at - 1
 		}
@@ -67,9 +82,32 @@ func (c *classifier) number(v *Value) int32 {
 			return c.numberByText(v)
 		}
 	}
-	c.list = append(c.list, classified{v, first})
-	c.byHash[v.Hash] = int32(len(c.list))
+	c.enter(v)
 	return int32(len(c.list)) - 1
+}
+
+// enter makes a class of a value in the table, which is larger than the list.
+func (c *classifier) enter(v *Value) {
+	if len(c.list) >= len(c.table) {
+		c.table = make([]int32, 2*len(c.table))
+		for i := range c.list {
+			if c.list[i].next != notInTable {
+				c.chain(i)
+			}
+		}
+	}
+	c.list = append(c.list, classified{value: v, hash: v.Hash})
+	c.chain(len(c.list) - 1)
+}
+
+// chain puts a class before the others in its place.
+func (c *classifier) chain(class int) {
+	first := &c.table[c.place(c.list[class].hash)]
+	c.list[class].next, *first = *first, int32(class)+1
+}
+
+func (c *classifier) place(hash uint64) int {
+	return int(fold(hash^saltFold, c.seed) & uint64(len(c.table)-1))
 }
 
 func (c *classifier) numberByText(v *Value) int32 {
@@ -80,7 +118,7 @@ func (c *classifier) numberByText(v *Value) int32 {
 			c.byText = map[string]int32{}
 		}
 		n = int32(len(c.list))
-		c.list = append(c.list, classified{value: v})
+		c.list = append(c.list, classified{value: v, next: notInTable})
 		c.byText[string(c.text)] = n
 	}
 	return n
@@ -90,7 +128,7 @@ func (c *classifier) numberByText(v *Value) int32 {
 // classes of the values at hand: 1, 5, 1.1 and 5.2 are two within 0.3. Where it does not, or where that would take too many
 // steps, it answers false, and the classes are those of values that are the same without any tolerance.
 func (e *Equality) Classify(left, right []Value) (classes Classes, closeToo bool) {
-	c := classifier{byHash: make(map[uint64]int32, len(left))}
+	c := newClassifier(len(left))
 	l, r := pointersTo(left), pointersTo(right)
 	classes = Classes{Left: make([]int32, len(left)), Right: make([]int32, len(right))}
 	c.numberExactly(l, r, &classes)
@@ -164,7 +202,7 @@ func (c *classifier) eachIn(g *group, left, right []*Value, classes *Classes, nu
 
 // numberAlone makes a class of a value.
 func (c *classifier) numberAlone(v *Value) int32 {
-	c.list = append(c.list, classified{value: v})
+	c.list = append(c.list, classified{value: v, next: notInTable})
 	return int32(len(c.list)) - 1
 }
 

@@ -57,7 +57,7 @@ func (e *Equality) matchFew(left, right []*Value, partners []int32) {
 
 // matchClasses pairs the values that have classes.
 func matchClasses(left, right []*Value, partners []int32) {
-	c := classifier{byHash: make(map[uint64]int32, len(right))}
+	c := newClassifier(len(right))
 	var first []int32 // by class: the next right one, plus one
 	next := make([]int32, len(right))
 	for j := len(right) - 1; j >= 0; j-- {

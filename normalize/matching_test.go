@@ -347,12 +347,12 @@ func TestClassesOfManyValuesWithOneHash(t *testing.T) {
 			t.Fatalf("class %d, want %d", class, want)
 		}
 	}
-	tried := classifier{byHash: map[uint64]int32{}}
+	tried := newClassifier(0)
 	for i := range left {
 		tried.number(&left[i])
 	}
 	chain := 0
-	for at := tried.byHash[left[0].Hash]; at > 0; at = tried.list[at-1].next {
+	for at := tried.table[tried.place(left[0].Hash)]; at > 0; at = tried.list[at-1].next {
 		chain++
 	}
 	if chain > longChain {

@@ -69,7 +69,7 @@ func (e *Equality) relateAll(left, right []*Value) (Relation, bool) {
 
 // relateClasses lists the equal pairs of values that have classes, and counts them, until there are more than most.
 func relateClasses(left, right []*Value, byLeft [][]int32, most int) (pairs int) {
-	c := classifier{byHash: make(map[uint64]int32, len(right))}
+	c := newClassifier(len(right))
 	var places [][]int32 // on the right, by class
 	for j, v := range right {
 		if v.Loose {
