@@ -150,13 +150,20 @@ func (db *DB) TakeUpRun(ctx context.Context, id int64) (Run, error) {
 	return l.run, nil
 }
 
-// VersionsSince counts the runs that versions have begun since a moment.
-func (db *DB) VersionsSince(ctx context.Context, since time.Time) (n int, err error) {
-	err = db.file.read.QueryRowContext(ctx, `SELECT count(*) FROM run WHERE begun_by = ? AND started >= ?`, BegunByVersion, micros(since)).Scan(&n)
+// VersionsSince lists when versions have begun runs since a moment, the earliest first.
+func (db *DB) VersionsSince(ctx context.Context, since time.Time) ([]time.Time, error) {
+	rows, err := db.file.read.QueryContext(ctx, `SELECT started FROM run WHERE begun_by = ? AND started >= ? ORDER BY id`,
+		BegunByVersion, micros(since))
+	list, err := scanAll(rows, err, func(scan func(...any) error, at *time.Time) error {
+		var started int64
+		err := scan(&started)
+		*at = fromMicros(started)
+		return err
+	})
 	if err != nil {
-		return 0, fmt.Errorf("count the versions: %w", err)
+		return nil, fmt.Errorf("read the versions: %w", err)
 	}
-	return n, nil
+	return list, nil
 }
 
 // BegunByVersion is the By of a run that began because the candidate told a version not seen before.

@@ -51,3 +51,9 @@ func (s *Server) noSuchRun(r *http.Request, ref string) error {
 	return refuse(http.StatusNotFound, "there is no run %q; the one in force is %q, and /api/v1/runs lists all", ref,
 		s.deps.DB.Snapshot().Run.Name)
 }
+
+// RunBeginning is what is asked of a new run. What is left out is found: the name is that of the run in force, so that it
+// is another attempt, and the version is the first that the candidate tells.
+type RunBeginning struct {
+	Actor, Name, Version, Notes string
+}

@@ -17,6 +17,7 @@ import (
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 	"shadowdiff/store"
 )
 
@@ -32,11 +33,15 @@ type Deps struct {
 
 	Judge       func() diff.Config       // how runs are judged
 	Rules       func() []Rule            // those in force, in the order of the file; nil: there are none
+	Comparing   func() normalize.Config  // how exchanges are compared; nil: as by default
 	Suggestions func() []diff.Suggestion // made from what was compared under them; nil: there are none
 
 	// Reload reads the configuration again, for the actor named, and puts it in force if it is good. It is called only
 	// while Instance names a file.
 	Reload func(ctx context.Context, actor string) Reload
+
+	// BeginRun begins a run under the configuration in force. Its errors wrap store.ErrRunText where a text is not usable.
+	BeginRun func(ctx context.Context, b RunBeginning) (store.Run, error)
 }
 
 // Server is the admin listener's handler and its http.Server. Its methods are safe for concurrent use.

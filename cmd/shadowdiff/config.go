@@ -23,6 +23,8 @@ import (
 type config struct {
 	Mode             string `yaml:"mode"` // "front": clients come to us
 	multicast.Config `yaml:",inline"`
+	VersionHeader    string           `yaml:"version_header"` // response header that tells the candidate's version
+	Run              string           `yaml:"run"`            // name of the run; another one begins another
 	Normalize        normalize.Config `yaml:",inline"`
 	Verdict          diff.Config      `yaml:"verdict"`
 	Store            store.Config     `yaml:"store"`
@@ -50,6 +52,7 @@ func (c config) Validate() []error {
 	default:
 		faults = append(faults, fmt.Errorf("mode: %q is not a mode; front is", c.Mode))
 	}
+	faults = append(faults, c.validateRun()...)
 	faults = append(faults, c.Config.Validate()...)
 	faults = append(faults, c.Normalize.Validate()...)
 	faults = append(faults, c.Verdict.Validate()...)

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"log/slog"
-	"reflect"
-	"sync"
-	"sync/atomic"
-
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
@@ -13,51 +8,43 @@ import (
 	"shadowdiff/web"
 )
 
-// judging is what becomes of an exchange: compared under one set of rules, counted in one run. It is replaced whole.
+// judging is what becomes of an exchange: compared under one set of rules, counted in one run.
 type judging struct {
-	log      *slog.Logger
-	db       *store.DB
-	normal   normalize.Config // as it was compiled
-	rules    *normalize.Normalizer
+	*docket
 	comparer *diff.Comparer
-	run      store.Run
+	run      store.Run // as it was when this began
 
-	compared atomic.Int64
-	mu       sync.Mutex      // guards warned
-	warned   map[[2]int]bool // rules that were complained of, by index and by what for
+	// The docket's mu guards what follows.
+	version string // of the candidate; empty: not known
+	untold  bool   // an answer of the candidate that told no version was counted
 }
 
-// judge is the judging of a configuration in a run: the present one where it would be the same, so that what is known of
-// rules and of noise outlives a reload.
-func (s *service) judge(cfg config, rules *normalize.Normalizer, run store.Run) *judging {
-	normal := cfg.Normalize
-	normal.MaxDecoded = cfg.maxDecoded()
-	if now := s.judging.Load(); now != nil && now.run.ID == run.ID && reflect.DeepEqual(now.normal, normal) {
-		return now
-	}
+// judgingOf returns what compares for a run of this docket.
+func (d *docket) judgingOf(run store.Run, counted bool) *judging {
 	return &judging{
-		log: s.log, db: s.db, normal: normal, rules: rules, comparer: diff.NewComparer(rules, s.names, diff.DefaultLimits()), run: run,
-		warned: map[[2]int]bool{},
+		docket: d, comparer: diff.NewComparer(d.rules, d.names, diff.DefaultLimits()), run: run,
+		version: run.Version, untold: counted && run.Version == "",
 	}
 }
 
-func (j *judging) deliver(ex *multicast.Exchange) {
+func (d *docket) deliver(ex *multicast.Exchange) {
+	j := d.assign(ex)
 	c := j.comparer.Compare(ex)
-	j.db.Record(j.run.ID, c)
+	d.db.Record(j.run.ID, c)
 	if c.Unknown != "" {
 		return
 	}
-	if n := j.compared.Add(1); len(j.normal.Rules) > 0 && (n == 1 || n == 100 || n%1000 == 0) {
-		j.complain(n)
+	if n := d.compared.Add(1); len(d.normal.Rules) > 0 && (n == 1 || n == 100 || n%1000 == 0) {
+		d.complain(n)
 	}
 }
 
 // inForce lists the rules with what they have done so far.
-func (j *judging) inForce() []web.Rule {
-	exchanges := j.compared.Load()
+func (d *docket) inForce() []web.Rule {
+	exchanges := d.compared.Load()
 	var list []web.Rule
-	for _, usage := range j.rules.Usage() {
-		list = append(list, web.Rule{Config: j.normal.Rules[usage.Index], Usage: usage, Exchanges: exchanges})
+	for _, usage := range d.rules.Usage() {
+		list = append(list, web.Rule{Config: d.normal.Rules[usage.Index], Usage: usage, Exchanges: exchanges})
 	}
 	return list
 }
@@ -69,14 +56,14 @@ const (
 )
 
 // complain logs, once for each, which rules have nothing to do and which leave nothing to compare.
-func (j *judging) complain(exchanges int64) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, rule := range j.inForce() {
+func (d *docket) complain(exchanges int64) {
+	d.complaining.Lock()
+	defer d.complaining.Unlock()
+	for _, rule := range d.inForce() {
 		say := func(why int, message string) {
-			if key := [2]int{rule.Usage.Index, why}; !j.warned[key] {
-				j.warned[key] = true
-				j.log.Warn(message, "rule", rule.Usage.Rule, "exchanges", exchanges)
+			if key := [2]int{rule.Usage.Index, why}; !d.warned[key] {
+				d.warned[key] = true
+				d.log.Warn(message, "rule", rule.Usage.Rule, "exchanges", exchanges)
 			}
 		}
 		if rule.Unused() {
@@ -86,4 +73,17 @@ func (j *judging) complain(exchanges int64) {
 			say(complainTooWide, "a rule takes whole bodies away: nothing of them is compared")
 		}
 	}
+}
+
+// ruleText is the rules as YAML, for people to read beside a run.
+func ruleText(rules []normalize.RuleConfig) (string, error) {
+	text := ""
+	for _, rule := range rules {
+		one, err := rule.YAML()
+		if err != nil {
+			return "", err
+		}
+		text += one
+	}
+	return text, nil
 }

@@ -20,23 +20,11 @@ func (c config) maxDecoded() int64 { return 8 * int64(c.Shadow.MaxResponseBody) 
 
 // compile readies the rules of a configuration.
 func (c config) compile() (*normalize.Normalizer, error) {
-	rules := c.Normalize
-	rules.MaxDecoded = c.maxDecoded()
-	normalizer, err := normalize.New(rules)
+	normalizer, err := normalize.New(c.normal())
 	if err != nil {
 		return nil, fmt.Errorf("compiling the rules: %w", err)
 	}
 	return normalizer, nil
-}
-
-// startRun puts the run of this configuration in force: the present one, unless the candidate's address or the rules are
-// others.
-func (s *service) startRun(cfg config, rules *normalize.Normalizer) (store.Run, error) {
-	run, err := s.db.StartRun("", store.Fingerprint{Candidate: cfg.Candidate, Rules: rules.Fingerprint()})
-	if err != nil {
-		return store.Run{}, fmt.Errorf("beginning a run: %w", err)
-	}
-	return run, nil
 }
 
 // Hangup asks for a reload, as SIGHUP does, and does not wait for it. Asked again before the reload has begun, it is one.
@@ -144,15 +132,13 @@ func (s *service) apply(cfg config) error {
 		return err
 	}
 	return s.proxy.Reconfigure(cfg.Config, func() (multicast.Deliver, error) {
-		run, err := s.startRun(cfg, rules)
+		next, err := s.begin(context.Background(), cfg, rules, store.Beginning{By: "reload"})
 		if err != nil {
 			return nil, err
 		}
 		if err := s.db.Reconfigure(cfg.Store, cfg.Verdict, cfg.maxDecoded()); err != nil {
 			return nil, err
 		}
-		next := s.judge(cfg, rules, run)
-		s.judging.Store(next)
 		return next.deliver, nil
 	})
 }
@@ -198,6 +184,7 @@ func (s *service) instance() web.Instance {
 		Loaded:   *s.loaded.Load(),
 		Reload:   s.reloaded.Load(),
 	}
+	now.Warnings = append(now.Warnings, s.versions.troubles()...)
 	if cfg.Candidate != "" && cfg.Secondary != "" && cfg.Shadow.Unfair() {
 		now.Warnings = append(now.Warnings, "candidate and secondary are treated differently: no fair pair")
 	}

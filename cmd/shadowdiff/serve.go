@@ -68,6 +68,7 @@ func serveFlags() []serveFlag {
 		{"secondary", "secondary", "the `URL` of a second instance of the primary's code: the control"},
 		{"candidate", "candidate", "the `URL` of the code on trial"},
 		{"sample", "sample", "shadow this `SHARE` of the requests that may be (default 100%)"},
+		{"run", "run", "call the run `NAME`: another name than last time begins another run"},
 		{"db", "store.path", "keep counts and samples in this `FILE` (default shadowdiff.db)"},
 	}
 }

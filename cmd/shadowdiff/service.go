@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +34,11 @@ type service struct {
 	parts   parts
 
 	cfg     atomic.Pointer[config]  // in force
-	judging atomic.Pointer[judging] // in force
+	judging atomic.Pointer[judging] // in force, with its docket
 	phase   atomic.Pointer[string]  // one of web's; pages show it
+
+	beginning sync.Mutex   // held while a run begins that no version has begun
+	versions  versionLimit // of the candidate
 
 	reloading chan struct{}              // full while somebody reloads
 	reloaded  atomic.Pointer[web.Reload] // the last one; nil before it
@@ -89,12 +93,13 @@ func (s *service) open(cfg config) (err error) {
 	if err != nil {
 		return err
 	}
-	run, err := s.startRun(cfg, rules)
+	if err := s.versions.restore(s.db); err != nil {
+		return err
+	}
+	first, err := s.begin(context.Background(), cfg, rules, store.Beginning{By: "start"})
 	if err != nil {
 		return err
 	}
-	first := s.judge(cfg, rules, run)
-	s.judging.Store(first)
 	deliver = first.deliver
 	return s.openPages(cfg, metrics)
 }
@@ -102,18 +107,20 @@ func (s *service) open(cfg config) (err error) {
 // openPages sets up the admin side, and the switch and the rate as they were last set there.
 func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 	s.web = web.New(cfg.Web, web.Deps{
-		Log:      s.log,
-		DB:       s.db,
-		Proxy:    s.proxy,
-		Version:  readBuildInfo().Version,
-		Metrics:  metrics,
-		Instance: s.instance,
-		Judge:    func() diff.Config { return s.cfg.Load().Verdict },
-		Rules:    func() []web.Rule { return s.judging.Load().inForce() },
+		Log:       s.log,
+		DB:        s.db,
+		Proxy:     s.proxy,
+		Version:   readBuildInfo().Version,
+		Metrics:   metrics,
+		Instance:  s.instance,
+		Judge:     func() diff.Config { return s.cfg.Load().Verdict },
+		Rules:     func() []web.Rule { return s.judging.Load().inForce() },
+		Comparing: func() normalize.Config { return s.judging.Load().normal },
 		Suggestions: func() []diff.Suggestion {
 			return s.judging.Load().comparer.Suggestions()
 		},
-		Reload: s.reload,
+		Reload:   s.reload,
+		BeginRun: s.beginRun,
 	})
 	before := s.proxy.Shadowing()
 	if err := s.web.Restore(context.Background()); err != nil {
