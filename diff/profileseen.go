@@ -102,7 +102,7 @@ func (s *seeing) of(name string) *FieldValues {
 	if len(s.list) == profiledFields {
 		return nil
 	}
-	s.list = append(s.list, FieldValues{Field: name, Withheld: s.guard.covers(name)})
+	s.list = append(s.list, FieldValues{Field: name, Withheld: name != FieldSize && s.guard.covers(name)})
 	return &s.list[len(s.list)-1]
 }
 

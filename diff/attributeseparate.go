@@ -1,0 +1,301 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Separation says how well the attributes of the requests tell those in which a field differs from the others. It
+// describes what was counted; it is no test that may be watched, and no proof of a cause.
+type Separation struct {
+	Field     string
+	Result    Result // candidate_only, or both where the candidate never differed more gravely than the secondary
+	Differing int64  // such requests
+	Others    int64  // requests in which the candidate does not differ there
+	Sentence  string // the best of them in words, or why there is none
+	Best      []Separating
+}
+
+// Separating is one value of one attribute that requests with a difference have more often than the others do.
+type Separating struct {
+	Attribute string // query.currency
+	Value     string // EUR; empty when Absent or Other
+	Absent    bool   // the requests are without the attribute
+	Other     bool   // any value beside those that are told apart
+	Many      bool   // none are
+	Differing int64  // of the requests with the difference, those that have it
+	Of        int64  // and how many of them are known to have it or not
+	Others    int64  // likewise of the other requests
+	OfOthers  int64
+	Excess    float64 // share of those that differ minus share of the others: 1 separates them wholly
+	LnP       float64 // natural log of the chance that as many of them have it if it had nothing to do with it
+}
+
+const (
+	separateLeast  = 8    // requests on either side: of fewer nothing is said
+	separateExcess = 0.2  // what is listed at all
+	separateSays   = 0.5  // what the sentence says
+	separateP      = 0.01 // divided by the number of values that are tried
+	separateList   = 5
+)
+
+// Separating tells which attributes separate the requests in which a field differs from the others. So many are tried
+// that some look as if they did by chance: a value counts only if Fisher's exact test, one-sided, gives less than 1 % for
+// it divided by the number of values tried (Bonferroni), and if there are at least eight requests of either kind.
+func (r *RouteAttributes) Separating(field string) Separation {
+	s := Separation{Field: field, Result: CandidateOnly}
+	f := r.field(field)
+	if f == nil {
+		s.Others = r.Compared
+		s.Sentence = "The candidate was not seen to differ here."
+		if r.refused {
+			s.Others = 0
+			s.Sentence = "The requests of this field were not counted: the route has too many fields that differ."
+		}
+		return s
+	}
+	rows := f.alone
+	if s.Differing = f.count(f.alone); s.Differing == 0 {
+		rows, s.Result, s.Differing = f.both, Both, f.count(f.both)
+	}
+	s.Others = r.Compared - f.count(f.alone) - f.count(f.both)
+	if f.base != nil {
+		s.Others -= f.count(f.base)
+	}
+	switch {
+	case s.Differing < separateLeast:
+		s.Sentence = fmt.Sprintf("Too few requests to say which: %s so far, %d are needed.", plural(s.Differing, "differs", "differ"), separateLeast)
+		return s
+	case s.Others < separateLeast:
+		s.Sentence = fmt.Sprintf("Nearly all requests differ: only %s not.", plural(s.Others, "does", "do"))
+		return s
+	}
+	s.Best = r.best(f, rows)
+	s.Sentence = s.say()
+	return s
+}
+
+// best lists what separates.
+func (r *RouteAttributes) best(f *attributeField, rows [][marks]int64) (list []Separating) {
+	tried := 0
+	for i := range r.list {
+		a := &r.list[i]
+		with, without := rows[i], a.counts
+		for m := range without {
+			without[m] -= f.alone[i][m] + f.both[i][m]
+			if f.base != nil {
+				without[m] -= f.base[i][m]
+			}
+		}
+		of, ofOthers := sumOf(&with), sumOf(&without)
+		for m := range with {
+			if with[m]+without[m] == 0 {
+				continue
+			}
+			tried++
+			one := Separating{
+				Attribute: a.String(), Absent: m == markAbsent, Other: m == markOther, Many: a.Many,
+				Differing: with[m], Of: of, Others: max(without[m], 0), OfOthers: ofOthers,
+			}
+			if m > markAbsent && m < markOther {
+				one.Value = a.shown(m - 1)
+			}
+			if one.weigh() {
+				list = append(list, one)
+			}
+		}
+	}
+	limit := math.Log(separateP / float64(max(tried, 1)))
+	list = slices.DeleteFunc(list, func(s Separating) bool { return s.LnP > limit })
+	slices.SortStableFunc(list, func(a, b Separating) int {
+		return cmp.Or(cmp.Compare(b.Excess, a.Excess), cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.LnP, b.LnP))
+	})
+	return list[:min(len(list), separateList)]
+}
+
+// rank orders what separates equally well: what the client asked for is told before what came of it.
+func (s *Separating) rank() int {
+	switch {
+	case strings.HasPrefix(s.Attribute, "query."):
+		return 0
+	case strings.HasPrefix(s.Attribute, "header."):
+		return 1
+	case s.Attribute == AttributeResponseSize.String(), s.Attribute == AttributeStatus.String(), s.Attribute == AttributeType.String():
+		return 3
+	}
+	return 2
+}
+
+// weigh computes the excess and the chance; false when there is too little of it.
+func (s *Separating) weigh() bool {
+	if s.Of < separateLeast || s.OfOthers < separateLeast {
+		return false
+	}
+	s.Excess = float64(s.Differing)/float64(s.Of) - float64(s.Others)/float64(s.OfOthers)
+	if s.Excess < separateExcess {
+		return false
+	}
+	s.LnP = lnFisher(s.Differing, s.Of, s.Others, s.OfOthers)
+	return true
+}
+
+// lnFisher is the natural log of the probability that at least a of n have a property, when a + b of n + m do and it is
+// drawn at random which: Fisher's exact test, one-sided.
+func lnFisher(a, n, b, m int64) float64 {
+	have, all := float64(a+b), float64(n+m)
+	first := lnChoose(float64(n), float64(a)) + lnChoose(float64(m), float64(b)) - lnChoose(all, have)
+	term, sum := 1.0, 1.0
+	for k := a; k < n && k < a+b; k++ { // one more of n, one fewer of m
+		left := float64(a + b - k)
+		term *= float64(n-k) * left / (float64(k+1) * (float64(m) - left + 1))
+		if sum += term; term < 1e-12*sum {
+			break
+		}
+	}
+	return min(first+math.Log(sum), 0)
+}
+
+func lnChoose(n, k float64) float64 {
+	a, _ := math.Lgamma(n + 1)
+	b, _ := math.Lgamma(k + 1)
+	c, _ := math.Lgamma(n - k + 1)
+	return a - b - c
+}
+
+// say puts the best of it in one sentence.
+func (s *Separation) say() string {
+	if len(s.Best) == 0 || s.Best[0].Excess < separateSays {
+		return fmt.Sprintf("No attribute separates the %s that differ from the %s others.", thousands(s.Differing), thousands(s.Others))
+	}
+	best := &s.Best[0]
+	var b strings.Builder
+	if best.Differing == best.Of {
+		fmt.Fprintf(&b, "All %s ", thousands(best.Of))
+	} else {
+		fmt.Fprintf(&b, "%s of %s ", thousands(best.Differing), thousands(best.Of))
+	}
+	b.WriteString(best.words() + "; ")
+	if best.Others == 0 {
+		fmt.Fprintf(&b, "none of the %s others.", thousands(best.OfOthers))
+	} else {
+		fmt.Fprintf(&b, "so do %s of the %s others.", thousands(best.Others), thousands(best.OfOthers))
+	}
+	return b.String()
+}
+
+// words is what requests have, after their number.
+func (s *Separating) words() string {
+	name, value := s.Attribute, "="+s.Value
+	if plain, ok := strings.CutPrefix(name, "query."); ok {
+		name = plain
+	} else if plain, ok := strings.CutPrefix(name, "header."); ok {
+		name, value = plain, ": "+s.Value
+	} else {
+		name, value = "", s.Value
+	}
+	which := ""
+	if name == "" || strings.HasPrefix(s.Attribute, "header.") {
+		which = "the " + strings.TrimSuffix(s.Attribute, "."+name) + " "
+	}
+	switch {
+	case s.Absent && name == "":
+		return "have no " + s.Attribute
+	case s.Absent:
+		return "have no " + strings.TrimPrefix(which, "the ") + "`" + name + "`"
+	case s.Other && name == "":
+		return "have a rarer " + s.Attribute
+	case s.Other && s.Many:
+		return "have " + which + "`" + name + "`"
+	case s.Other:
+		return "have a rarer value of " + which + "`" + name + "`"
+	}
+	return "have " + which + "`" + name + value + "`"
+}
+
+// plural is a number with the verb that goes with it.
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+// thousands writes a count as 12,840.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// AttributeCount is how many requests have one value of an attribute.
+type AttributeCount struct {
+	Value     string
+	Cut       bool // the value is longer
+	Requests  int64
+	Differing int64 // of these the candidate differs in the field, more gravely than the secondary
+	Both      int64 // of these the candidate differs, but not more gravely
+}
+
+// AttributeTally is one attribute with its counts.
+type AttributeTally struct {
+	Attribute string
+	From      int64            // requests of the route before it was known; they are not counted here
+	Many      bool             // its values are not told apart: they are all in Other
+	Values    []AttributeCount // the most frequent first
+	Absent    AttributeCount   // without it
+	Other     AttributeCount   // with another value
+}
+
+// List tells what was counted, with how many of the requests differ in a field; with an empty field none do. Attributes
+// that no request had are left out.
+func (r *RouteAttributes) List(field string) []AttributeTally {
+	f := r.field(field)
+	list := make([]AttributeTally, 0, len(r.list))
+	for i := range r.list {
+		a := &r.list[i]
+		if a.present() == 0 {
+			continue
+		}
+		t := AttributeTally{Attribute: a.String(), From: a.From, Many: a.Many}
+		for m, n := range a.counts {
+			one := AttributeCount{Requests: n}
+			if f != nil {
+				one.Differing, one.Both = f.alone[i][m], f.both[i][m]
+			}
+			switch m {
+			case markAbsent:
+				t.Absent = one
+			case markOther:
+				t.Other = one
+			default:
+				if m <= len(a.Values) {
+					one.Value, one.Cut = a.shown(m-1), a.lengths[m-1] > len(a.Values[m-1])
+					t.Values = append(t.Values, one)
+				}
+			}
+		}
+		slices.SortStableFunc(t.Values, func(x, y AttributeCount) int {
+			return cmp.Or(cmp.Compare(y.Requests, x.Requests), strings.Compare(x.Value, y.Value))
+		})
+		list = append(list, t)
+	}
+	return list
+}
+
+// shown is a value as people read it, in valid UTF-8.
+func (a *Attribute) shown(i int) string {
+	value := a.Values[i]
+	if a.Kind == AttributeQuery {
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value = plain
+		}
+	}
+	return strings.ToValidUTF8(value, "\uFFFD")
+}
