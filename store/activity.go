@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,20 +19,49 @@ type Activity struct {
 // keptActivity is how many entries are kept.
 const keptActivity = 10_000
 
+// ActivityFilter narrows what FindActivity answers. The zero ActivityFilter takes everything.
+type ActivityFilter struct {
+	Actor, Action string    // empty: any
+	Since, Until  time.Time // Since included, Until not; zero: no bound
+	Before        int64     // entries with a lower ID only; 0: all
+	Limit         int       // 0: 50; at most 500
+}
+
 // Activity lists what was changed, newest first; limit 0 means 50, at most 500.
 func (db *DB) Activity(ctx context.Context, limit int) ([]Activity, error) {
+	list, _, err := db.FindActivity(ctx, ActivityFilter{Limit: limit})
+	return list, err
+}
+
+// FindActivity lists what was changed, newest first, and tells whether older entries follow: they are those Before the ID
+// of the last.
+func (db *DB) FindActivity(ctx context.Context, f ActivityFilter) (list []Activity, more bool, err error) {
+	where, args := []string{"TRUE"}, []any{}
+	and := func(wanted bool, condition string, value any) {
+		if wanted {
+			where, args = append(where, condition), append(args, value)
+		}
+	}
+	and(f.Actor != "", "actor = ?", f.Actor)
+	and(f.Action != "", "action = ?", f.Action)
+	and(!f.Since.IsZero(), "time >= ?", micros(f.Since))
+	and(!f.Until.IsZero(), "time < ?", micros(f.Until))
+	and(f.Before > 0, "id < ?", f.Before)
 	rows, err := db.file.read.QueryContext(ctx, `SELECT id, time, actor, action, detail FROM activity
-		ORDER BY id DESC LIMIT ?`, pageSize(limit))
-	list, err := scanAll(rows, err, func(scan func(...any) error, a *Activity) error {
+		WHERE `+strings.Join(where, " AND ")+` ORDER BY id DESC LIMIT ?`, append(args, pageSize(f.Limit)+1)...)
+	list, err = scanAll(rows, err, func(scan func(...any) error, a *Activity) error {
 		var at int64
 		err := scan(&a.ID, &at, &a.Actor, &a.Action, &a.Detail)
 		a.Time = fromMicros(at)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read activity: %w", err)
+		return nil, false, fmt.Errorf("read activity: %w", err)
 	}
-	return list, nil
+	if more = len(list) > pageSize(f.Limit); more {
+		list = list[:pageSize(f.Limit)]
+	}
+	return list, more, nil
 }
 
 // LogActivity adds one entry, at the present time.

@@ -40,9 +40,9 @@ func keysOf(t *testing.T, text string) []string {
 func TestEquivalenceHasThePromisedShape(t *testing.T) {
 	r := newRig(t, shop("1"), shop("2"), nil)
 	promised := []string{
-		"alpha", "both", "budget", "candidate_only", "candidate_up", "compared", "control_only", "control_up", "differences",
-		"equivalence_interval", "equivalence_rate", "excess", "excess_interval", "latency", "more_needed", "noise_rate",
-		"not_judged", "raw_rate", "reasons", "route", "run", "unknown", "verdict",
+		"alpha", "attempt", "both", "budget", "candidate_errors", "candidate_only", "candidate_up", "compared", "control_errors", "control_only",
+		"control_up", "differences", "equivalence_interval", "equivalence_rate", "excess", "excess_interval", "latency", "minutes_candidate",
+		"minutes_control", "more_needed", "noise_rate", "not_judged", "raw_rate", "reasons", "route", "run", "steady", "unknown", "verdict",
 	}
 	if got := keysOf(t, r.get("/api/v1/equivalence")); !slices.Equal(got, promised) {
 		t.Errorf("keys of an empty run: %v", got)
@@ -115,7 +115,7 @@ func TestProblemsNameTheThingAndTheRemedy(t *testing.T) {
 		{"GET", "/api/v1/equivalence?rout=x", "", 400, `unknown parameter "rout"; did you mean "route"?`},
 		{"GET", "/api/v1/equivalence?route=a&route=b", "", 400, `parameter "route" is given 2 times`},
 		{"GET", "/api/v1/equivalence?route=GET+/product/{id}", "", 404, `did you mean "GET /products/{id}"?`},
-		{"GET", "/api/v1/equivalence?run=v1", "", 404, `run "v1" is not the one in force, which is "v2.3.1"`},
+		{"GET", "/api/v1/equivalence?run=v1", "", 404, `there is no run "v1"; the one in force is "v2.3.1"`},
 		{"GET", "/api/v1/equivalence?limit=0", "", 400, "whole number from 1"},
 		{"GET", "/api/v1/equivalence?confirmed=yes", "", 400, "give true or false"},
 		{"GET", "/api/v1/equivalence?since=yesterday", "", 400, "2026-11-30T10:00:00Z"},

@@ -20,9 +20,7 @@ const csvPiece = 64 << 10
 // writeFieldsCSV answers with a table of RFC 4180: lines end in CR LF, texts are quoted, what is null is empty.
 func (s *Server) writeFieldsCSV(w http.ResponseWriter, r *http.Request, snap *store.Snapshot, rows []fieldTest, next *string) error {
 	if next != nil {
-		q := r.URL.Query()
-		q.Set("cursor", *next)
-		w.Header().Set("Link", fmt.Sprintf("<%s?%s>; rel=\"next\"", s.prefix+r.URL.Path, q.Encode()))
+		linkNext(w, s.prefix, r, *next)
 	}
 	download(w, fmt.Sprintf("shadowdiff-run-%d-fields.csv", snap.Run.ID))
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")

@@ -82,7 +82,11 @@ func bodyOf(b []byte) bodyAnswer {
 
 // listSamples answers GET /api/v1/samples, newest first.
 func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "field", "route", "result", "since", "until", "run", "limit", "cursor")
+	q, err := readQuery(r, "field", "route", "result", "since", "until", "run", "format", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	format, err := q.choice("format", "json", "har")
 	if err != nil {
 		return err
 	}
@@ -96,6 +100,9 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil {
 		return err
+	}
+	if format == "har" {
+		return s.writeHAR(w, r, q, samples, next)
 	}
 	answer := list[sampleItem]{Items: make([]sampleItem, 0, len(samples))}
 	for _, sample := range samples {

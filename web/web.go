@@ -39,9 +39,6 @@ type Deps struct {
 	// Reload reads the configuration again, for the actor named, and puts it in force if it is good. It is called only
 	// while Instance names a file.
 	Reload func(ctx context.Context, actor string) Reload
-
-	// BeginRun begins a run under the configuration in force. Its errors wrap store.ErrRunText where a text is not usable.
-	BeginRun func(ctx context.Context, b RunBeginning) (store.Run, error)
 }
 
 // Server is the admin listener's handler and its http.Server. Its methods are safe for concurrent use.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,11 +33,8 @@ type service struct {
 	parts   parts
 
 	cfg     atomic.Pointer[config]  // in force
-	judging atomic.Pointer[judging] // in force, with its docket
+	judging atomic.Pointer[judging] // in force
 	phase   atomic.Pointer[string]  // one of web's; pages show it
-
-	beginning sync.Mutex   // held while a run begins that no version has begun
-	versions  versionLimit // of the candidate
 
 	reloading chan struct{}              // full while somebody reloads
 	reloaded  atomic.Pointer[web.Reload] // the last one; nil before it
@@ -93,13 +89,12 @@ func (s *service) open(cfg config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.versions.restore(s.db); err != nil {
-		return err
-	}
-	first, err := s.begin(context.Background(), cfg, rules, store.Beginning{By: "start"})
+	run, err := s.startRun(cfg, rules)
 	if err != nil {
 		return err
 	}
+	first := s.judge(cfg, rules, run)
+	s.judging.Store(first)
 	deliver = first.deliver
 	return s.openPages(cfg, metrics)
 }
@@ -119,8 +114,7 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Suggestions: func() []diff.Suggestion {
 			return s.judging.Load().comparer.Suggestions()
 		},
-		Reload:   s.reload,
-		BeginRun: s.beginRun,
+		Reload: s.reload,
 	})
 	before := s.proxy.Shadowing()
 	if err := s.web.Restore(context.Background()); err != nil {
