@@ -49,6 +49,7 @@ func (v *visit) head(res *http.Response) (announced []string) {
 		v.flight.head(res)
 	}
 	v.status = res.StatusCode
+	v.headed()
 	v.client.WriteHeader(res.StatusCode)
 	if v.upload != nil && !v.upload.whole() { // net/http waits 50 ms for an upload before it has an answer end
 		v.flush()
@@ -122,6 +123,7 @@ func (v *visit) body(res *http.Response) {
 			return
 		}
 		if err != nil {
+			v.broke = true
 			v.abort()
 		}
 	}
@@ -177,6 +179,9 @@ func (v *visit) failed(err error) {
 	v.proxy.complain.warn("primary failed", slog.Int("status", status), slog.Any("err", err))
 	if scarce(err) {
 		v.proxy.holdBack()
+	}
+	if status != http.StatusBadRequest {
+		v.headed()
 	}
 	v.closeUnread()
 	v.refuse(status)

@@ -27,6 +27,8 @@ func (p *Proxy) classify(r *http.Request, s *setup) (*route, Reason) {
 		return nil, ReasonMethod
 	case !s.sampled(r, rt, now):
 		return nil, ReasonNotSampled
+	case now.guarded:
+		return nil, ReasonGuard
 	}
 	return rt, ""
 }

@@ -23,6 +23,8 @@ type Config struct {
 	RouteHeader    string         `yaml:"route_header"`    // a request header that names the route; empty: none
 	Shadow         ShadowConfig   `yaml:"shadow"`          // how the shadows are asked
 	Routes         []RouteConfig  `yaml:"routes"`          // first match wins
+	Guard          GuardConfig    `yaml:"guard"`           // beyond these limits shadowing pauses
+	Ramp           RampConfig     `yaml:"ramp"`            // steps by which Sample rises
 }
 
 // The values of Dispatch.
@@ -126,6 +128,7 @@ func DefaultConfig() Config {
 			Memory:          64 * MiB,
 			Host:            HostKeep,
 		},
+		Ramp: RampConfig{Hold: 10 * time.Minute},
 	}
 }
 

@@ -27,6 +27,10 @@ type visit struct {
 	link   *link // to the primary
 	status int   // of the answer; 0 until it has one
 	gone   bool  // the client went away
+	broke  bool  // the primary's answer broke off
+
+	arrived time.Time
+	took    time.Duration // to the head of the answer; counted where the guard watches the primary
 
 	informational atomic.Int32 // answers before the answer
 	notices       notices
@@ -40,7 +44,7 @@ type visit struct {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	p.counters.requests.Add(1)
-	v := &visit{proxy: p, setup: p.setup.Load(), client: w, in: r}
+	v := &visit{proxy: p, setup: p.setup.Load(), client: w, in: r, arrived: start}
 	rt, reason := p.classify(r, v.setup)
 	if reason != "" {
 		p.counters.skipped.add(reason)
@@ -78,6 +82,9 @@ func (v *visit) left(start time.Time) {
 	}
 	if v.link != nil {
 		v.link.release(v)
+	}
+	if v.setup.cfg.Guard.primary() {
+		v.proxy.guard.pulse.count(v, gone)
 	}
 	if v.flight != nil {
 		v.flight.left(gone, v.status != 0)

@@ -32,6 +32,9 @@ type Deps struct {
 	// took; and of each shadow leg. Both may be nil, and must not block.
 	Observe       func(status int, d time.Duration)
 	ObserveShadow func(role Role, outcome Outcome, d time.Duration)
+	// Turned is told, one after another, of what the guard and the ramp decide by themselves, while Run runs. It is nobody's
+	// path and may wait for a disk, but Run waits for it at its end. It may be nil.
+	Turned func(Turn)
 }
 
 // Proxy is the front. It is an http.Handler for client traffic, and serves it whether Run runs or not; shadows are asked
@@ -55,6 +58,8 @@ type Proxy struct {
 	dispatcher  dispatcher
 	comparers   comparers
 	tunnels     tunnels
+	guard       guard
+	ramp        ramp
 }
 
 // New readies a proxy for a valid configuration; it opens no connection. It fails with all faults of the configuration,
@@ -72,6 +77,7 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	p.comparers.wake.L = &p.comparers.mu
 	p.dispatcher.proxy, p.dispatcher.enabled = p, true
 	p.dispatcher.asked = make(map[*flight]struct{})
+	p.guard.proxy, p.guard.usage, p.guard.turns = p, readUsage, make(chan Turn, 64)
 	first, err := p.newSetup(cfg, nil)
 	if err != nil {
 		return nil, err
@@ -92,6 +98,9 @@ func (p *Proxy) Run(ctx context.Context) error {
 	p.dispatcher.run()
 	p.setRunning(true)
 	close(p.running)
+	var guarding sync.WaitGroup
+	guarding.Go(func() { p.guard.run(ctx) })
+	defer guarding.Wait()
 	<-ctx.Done()
 	p.setRunning(false)
 	quiet := p.dispatcher.stop()

@@ -45,6 +45,8 @@ type stage struct {
 	upstream  [3]*upstream // by Role
 	exchanges chan *Exchange
 	log       *logBuffer
+	prepare   func(*Proxy) // before it runs; may be nil
+	turns     chan Turn
 	cancel    context.CancelFunc // ends Run
 	stop      func()
 }
@@ -132,15 +134,18 @@ func (s *stage) start(cfg Config, configure func(*Config)) {
 	if configure != nil {
 		configure(&cfg)
 	}
-	s.exchanges, s.log = make(chan *Exchange, 10000), &logBuffer{}
+	s.exchanges, s.turns, s.log = make(chan *Exchange, 10000), make(chan Turn, 100), &logBuffer{}
 	proxy, err := New(cfg, Deps{
 		Log:     slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Deliver: func() Deliver { return func(ex *Exchange) { s.exchanges <- keep(ex) } },
+		Turned:  func(turn Turn) { s.turns <- turn },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.proxy = proxy
+	if s.proxy = proxy; s.prepare != nil {
+		s.prepare(proxy)
+	}
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ const (
 	ReasonRoute             Reason = "route" // its route says shadow: false
 	ReasonMethod            Reason = "method"
 	ReasonNotSampled        Reason = "not_sampled"
+	ReasonGuard             Reason = "guard" // it has paused shadowing
 	ReasonClientAborted     Reason = "client_aborted"
 	ReasonPrimaryFailed     Reason = "primary_failed"     // no answer, or none that was whole
 	ReasonPrimaryRefused    Reason = "primary_refused"    // 429 and 503

@@ -174,12 +174,10 @@ func (p *Proxy) put(s *setup) {
 	p.memory.limit.Store(int64(s.cfg.Shadow.Memory))
 	p.descriptors.limit.Store(openFiles())
 	p.dispatcher.resize(&s.cfg.Shadow, s.roles, p.rooms(s))
-	p.setup.Store(s)
 	now := *p.shadowing.Load()
 	now.possible = len(s.roles) > 0
-	if !now.set {
-		now.Sample = s.cfg.Sample
-	}
+	p.retread(&now, p.setup.Swap(s), &s.cfg)
+	now.rate(&s.cfg)
 	p.shadowing.Store(&now)
 	if len(s.roles) == 2 && s.cfg.Shadow.Unfair() {
 		p.log.Warn("candidate and secondary are treated differently: no fair pair")

@@ -31,7 +31,8 @@ type upload struct {
 	stop    chan struct{} // closed when stopped
 	cut     atomic.Bool   // stopped before the upload had ended
 	state   atomic.Int32
-	size    int64 // of what was read; guarded by reading
+	size    int64     // of what was read; guarded by reading
+	ended   time.Time // when it became whole; set before state says so
 }
 
 var (
@@ -99,18 +100,26 @@ func (u *upload) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		u.endTrailer()
-		u.state.Store(uploadWhole)
+		u.complete()
 	case err != nil && u.stopped.Load():
 		err = errUnwanted
 	case err != nil:
 		u.state.Store(uploadFault(err))
 	case u.size == u.visit.in.ContentLength:
-		u.state.Store(uploadWhole)
+		u.complete()
 	}
 	if f := u.visit.flight; f != nil {
 		f.requestRead(p[:n], err, u.trailer)
 	}
 	return n, err
+}
+
+// complete notes that all of it has come.
+func (u *upload) complete() {
+	if !u.whole() {
+		u.ended = time.Now()
+		u.state.Store(uploadWhole)
+	}
 }
 
 // begin answers false when the connection that the transport sends it on is closed already: what the client has sent stays

@@ -39,6 +39,8 @@ func (c *Config) Validate() []error {
 	for i := range c.Routes {
 		c.Routes[i].validate(&f, fmt.Sprintf("routes[%d]", i))
 	}
+	c.Guard.validate(&f)
+	c.Ramp.validate(&f)
 	return f
 }
 

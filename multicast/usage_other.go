@@ -1,0 +1,5 @@
+//go:build !linux
+
+package multicast
+
+func residentMemory() int64 { return runtimeMemory() }
