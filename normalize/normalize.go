@@ -37,6 +37,7 @@ func New(cfg Config) (*Normalizer, error) {
 		cfg.MaxDecoded = defaultMaxDecode
 	}
 	n := &Normalizer{cfg: cfg, header: compileHeaders(cfg.Headers)}
+	n.parsers.most, n.arenas.most = mostParsers, mostArenas
 	n.rules, _ = compileRules(cfg.Rules)
 	if !slices.ContainsFunc(n.rules, func(r *rule) bool { return r.candidate || r.route.text != "" }) {
 		n.always = n.makePlan(func(int) bool { return true })

@@ -8,18 +8,20 @@ import (
 )
 
 const (
-	largeBody = 64 << 10 // bytes from which on a body is read with what the stock has
-	stockMost = 16 << 20 // bytes that it keeps
-	stockAge  = 32       // collections that it keeps what nobody wants
+	largeBody   = 64 << 10 // bytes from which on a body is read with what a stock has
+	mostArenas  = 16 << 20 // bytes that are kept of them: a megabyte of usual JSON has 11
+	mostParsers = 2 << 20  // of their stacks, which have half a megabyte of it
+	stockAge    = 32       // collections that a stock keeps what nobody wants
 )
 
 // stock keeps the memory that bodies were read with for those that come. That of large ones it holds on to: to have it made
 // anew costs more than to read a megabyte, and a pool has forgotten it by the second collection, which others bring about
-// wherever large bodies are rare. But it holds little, and nothing for long. Its zero value is ready.
+// wherever large bodies are rare. But it holds little, and nothing for long.
 //
 // Whoever gives a document back must be the last to know of it. A build with the race detector overwrites its values, so
 // that a test in which somebody reads on finds what was never sent, or a race.
 type stock[T interface{ size() int }] struct {
+	most  int // bytes that it keeps
 	small sync.Pool
 	rest  sync.Pool // of large ones what there was no room for
 
@@ -81,7 +83,7 @@ func (s *stock[T]) find(smallest bool) (thing T, ok bool) {
 func (s *stock[T]) keep(thing T, size int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.size+size > stockMost {
+	if s.size+size > s.most {
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(s.kept, size, func(l lot[T], size int) int { return cmp.Compare(l.size, size) })

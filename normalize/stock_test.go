@@ -34,7 +34,7 @@ func (s *stock[T]) sizes() (sizes []int) {
 
 // Large bodies get the largest there is, those that are mostly taken from others the smallest.
 func TestStockFitsTheBody(t *testing.T) {
-	var s stock[*pile]
+	s := stock[*pile]{most: 1 << 20}
 	if got := s.take(true, false); got != nil {
 		t.Fatalf("an empty stock gave %d", *got)
 	}
@@ -55,7 +55,7 @@ func TestStockFitsTheBody(t *testing.T) {
 // What serves small bodies and what serves large ones are not mixed: else each small one could get a large one's memory,
 // and the stock fill with small ones'.
 func TestStockTellsSmallFromLarge(t *testing.T) {
-	var s stock[*pile]
+	s := stock[*pile]{most: 1 << 20}
 	p := pile(1 << 20)
 	s.put(&p, false)
 	if len(s.kept) > 0 || s.take(true, false) != nil {
@@ -70,16 +70,16 @@ func TestStockTellsSmallFromLarge(t *testing.T) {
 
 // However much is put in, it does not hold more than it may.
 func TestStockIsBounded(t *testing.T) {
-	var s stock[*pile]
-	piles(&s, stockMost+1, stockMost/2, stockMost/2+1, stockMost/4, stockMost/4, 1)
-	if want := []int{stockMost / 4, stockMost / 4, stockMost / 2}; !slices.Equal(s.sizes(), want) || s.size != stockMost {
+	s := stock[*pile]{most: 1 << 20}
+	piles(&s, s.most+1, s.most/2, s.most/2+1, s.most/4, s.most/4, 1)
+	if want := []int{s.most / 4, s.most / 4, s.most / 2}; !slices.Equal(s.sizes(), want) || s.size != s.most {
 		t.Errorf("it holds %v, %d bytes in all, not %v", s.sizes(), s.size, want)
 	}
 }
 
 // What is wanted again and again stays, the rest goes.
 func TestStockLetsGo(t *testing.T) {
-	var s stock[*pile]
+	s := stock[*pile]{most: 1 << 20}
 	piles(&s, 1000, 9000)
 	for range stockAge {
 		s.collected()
@@ -96,7 +96,7 @@ func TestStockLetsGo(t *testing.T) {
 
 // Nobody has to come for it to let go: the collector is enough.
 func TestStockNoticesCollections(t *testing.T) {
-	var s stock[*pile]
+	s := stock[*pile]{most: 1 << 20}
 	piles(&s, 1000, 9000)
 	for n := 0; len(s.sizes()) > 0; n++ {
 		if n == 100*stockAge {
@@ -130,7 +130,7 @@ func TestLargeBodiesUseMemoryAgain(t *testing.T) {
 		}
 		n.Release(got)
 	}
-	if most := n.arenas.size; most == 0 || most > stockMost {
+	if most := n.arenas.size; most == 0 || most > mostArenas {
 		t.Errorf("%d bytes of values are kept", most)
 	}
 }
