@@ -8,73 +8,106 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// database is the SQLite file: one connection that writes, several that read and are refused every write.
+// database is the SQLite file: one connection that writes, several that read and are refused every write. Its opening and
+// closing belongs to the writer.
 type database struct {
 	path    string // absolute, links followed
 	lock    *lock
-	write   *sql.DB
-	read    *sql.DB
-	unclean bool // a write-ahead log was left behind: the process before did not close
+	write   *pool
+	read    *pool
+	file    os.FileInfo // of what was opened
+	unclean bool        // a write-ahead log was left behind: the process before did not close
 }
 
 // readers is how many pages may be read at one time; more wait for a connection.
 const readers = 4
 
-// openDatabase takes the lock, opens or creates the file and brings its schema up to date.
-func openDatabase(ctx context.Context, path string) (*database, error) {
-	d := &database{}
-	if err := d.open(ctx, path); err != nil {
-		d.close()
-		return nil, fmt.Errorf("open database: %w", err)
+// lockDatabase takes the file for this process. It is not opened yet.
+func lockDatabase(path string) (*database, error) {
+	resolved, err := resolve(path)
+	if err != nil {
+		return nil, err
 	}
-	return d, nil
+	lock, err := takeLock(resolved)
+	if err != nil {
+		return nil, err
+	}
+	return &database{path: resolved, lock: lock, write: &pool{}, read: &pool{}}, nil
 }
 
-func (d *database) open(ctx context.Context, path string) (err error) {
-	if d.path, err = resolve(path); err != nil {
-		return err
+// open opens or creates the file and brings its schema up to date. When it fails nothing of it stays open.
+func (d *database) open(ctx context.Context, maxSize int64) error {
+	err := d.openPools(maxSize)
+	if err == nil {
+		err = migrate(ctx, d.write.now.Load())
 	}
-	if d.lock, err = takeLock(d.path); err != nil {
-		return err
+	if err == nil {
+		err = d.checkIfSmall(ctx)
 	}
-	if wal, err := os.Stat(d.path + "-wal"); err == nil && wal.Size() > 0 {
-		d.unclean = true
+	if err == nil {
+		d.file, err = os.Stat(d.path)
 	}
+	if err != nil {
+		d.closePools()
+		return explain(d.path, err)
+	}
+	return nil
+}
+
+func (d *database) openPools(maxSize int64) error {
+	wal, err := os.Stat(d.path + "-wal")
+	d.unclean = err == nil && wal.Size() > 0
 	if err := create(d.path); err != nil {
 		return err
 	}
-	if d.write, err = openPool(d.path, 1, writePragmas()); err != nil {
+	params := writePragmas(maxSize)
+	if info, err := os.Stat(d.path); err != nil || info.Size() > 0 { // the first page holds it, and would be written each time
+		params["_pragma"] = slices.DeleteFunc(params["_pragma"], func(p string) bool { return strings.HasPrefix(p, "auto_vacuum") })
+	}
+	write, err := openPool(d.path, 1, params)
+	if err != nil {
 		return err
 	}
-	if d.read, err = openPool(d.path, readers, readPragmas()); err != nil {
+	d.write.now.Store(write)
+	read, err := openPool(d.path, readers, readPragmas(true))
+	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, d.write); err != nil {
-		return explain(d.path, err)
-	}
-	return explain(d.path, d.checkIfSmall(ctx))
+	d.read.now.Store(read)
+	return nil
 }
 
 // Pragmas stand in the DSN, since one sent by Exec reaches a single connection of the pool. busy_timeout comes first,
 // so that the others wait for a lock too; auto_vacuum has to be set before the first table exists.
-func writePragmas() url.Values {
+func writePragmas(maxSize int64) url.Values {
+	pages := logPages(maxSize)
 	return url.Values{
+		"mode":    {"rw"},
 		"_txlock": {"immediate"},
 		"_pragma": {
-			"busy_timeout(5000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(NORMAL)",
-			"journal_size_limit(8388608)",
+			"busy_timeout(1000)", "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(NORMAL)",
+			fmt.Sprintf("wal_autocheckpoint(%d)", pages), fmt.Sprintf("journal_size_limit(%d)", pages*pageBytes),
 		},
 	}
 }
 
-func readPragmas() url.Values {
-	return url.Values{"_pragma": {"busy_timeout(5000)", "query_only(1)"}}
+// logPages is how long the write-ahead log grows before it is merged into the file: a sixteenth of what both may take,
+// 4 MB at most, SQLite's own measure.
+func logPages(maxSize int64) int64 { return min(max(maxSize/16/pageBytes, 32), 1000) }
+
+func readPragmas(only bool) url.Values {
+	params := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}
+	if only {
+		params.Add("_pragma", "query_only(1)")
+	}
+	return params
 }
 
 func openPool(path string, size int, params url.Values) (*sql.DB, error) {
@@ -152,19 +185,12 @@ func (d *database) check(ctx context.Context) error {
 	return nil
 }
 
-func (d *database) close() error {
-	var faults []error
-	if d.read != nil {
-		faults = append(faults, d.read.Close())
-	}
-	if d.write != nil { // last, so that it merges the log into the file and removes it
-		faults = append(faults, d.write.Close())
-	}
-	if d.lock != nil {
-		faults = append(faults, d.lock.release())
-	}
-	return errors.Join(faults...)
+// closePools closes all connections: the writing one last, so that it merges the log into the file and removes it.
+func (d *database) closePools() error {
+	return errors.Join(d.read.close(), d.write.close())
 }
+
+func (d *database) close() error { return errors.Join(d.closePools(), d.lock.release()) }
 
 // size is the bytes on disk: of the database and its log.
 func (d *database) size() int64 {
@@ -207,10 +233,13 @@ func explain(path string, err error) error {
 
 const recovery = "move the file away to begin anew, or save what can be read with `sqlite3 FILE .recover`"
 
-// primaryCode is SQLite's result code without its extension; 0 for an error that is not SQLite's.
-func primaryCode(err error) int {
+// extendedCode is SQLite's whole result code; 0 for an error that is not SQLite's.
+func extendedCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
+		return e.Code()
 	}
 	return 0
 }
+
+// primaryCode is SQLite's result code without its extension; 0 for an error that is not SQLite's.
+func primaryCode(err error) int { return extendedCode(err) & 0xff }

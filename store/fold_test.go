@@ -73,7 +73,7 @@ func checkSums(t *testing.T, db *DB, run int64) {
 		t.Errorf("the routes compared %d of %d, unknown %v of %v", compared, all.Total.Compared, unknown, all.Total.Unknown)
 	}
 	for what, query := range map[string]string{
-		"routes":  `SELECT coalesce(sum(compared), 0) FROM route_tally WHERE route <> '' AND run = ?`,
+		"routes": `SELECT coalesce(sum(compared), 0) FROM route_tally WHERE route <> '' AND run = ?`,
 		"series": `SELECT coalesce(sum(s.compared), 0) FROM route_series s JOIN series_name n ON n.id = s.name
 			WHERE n.field = '' AND n.test = '' AND n.run = ?`,
 		"total":   `SELECT coalesce(sum(compared), 0) FROM route_tally WHERE route = '' AND run = ?`,

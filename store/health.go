@@ -17,6 +17,7 @@ type Health struct {
 	SamplesLost int64         // samples not kept because the writer was behind, or they could not be redacted
 	Stray       int64         // comparisons of a run that is over, which were not counted
 	SizeBytes   int64         // of the database with its log
+	Aside       *Aside        // the last file that was set aside since the start; nil: none was
 	Names       normalize.NamesCounts
 }
 
@@ -57,6 +58,15 @@ func (h *health) flushed(log *slog.Logger, took time.Duration, err error) {
 		h.code = code
 	}
 	h.last.Err = err.Error()
+}
+
+// setAside notes a file that was set aside.
+func (h *health) setAside(log *slog.Logger, aside Aside) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last.Aside = &aside
+	log.Error("the database was set aside and a new one is begun: what is in memory goes on, the rest is in the old file",
+		"path", aside.Path, "err", aside.Why)
 }
 
 // swept logs when removing what is old begins to fail.

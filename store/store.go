@@ -34,6 +34,9 @@ type DB struct {
 	stmts  *statements
 	packer *packer
 
+	settings settings
+	backups  sync.Mutex // held while one is made
+
 	ledgers  ledgers
 	budget   budget
 	health   health
@@ -46,7 +49,12 @@ type DB struct {
 	folds    folds      // of the routes' names, as they are on the disk
 
 	seriesNames map[nameKey]nameRef // some of those on the disk
-	over        bool                // samples are being removed because the file is too large
+
+	missing error // why there is no file to write to; nil while there is one
+	down    bool  // no file is open
+	broken  error // why the file that was open last is to be set aside
+	fresh   bool  // the file is a new one, in another's place: the settings are not in it yet
+	over    bool  // samples are being removed because the file is too large
 }
 
 // Deps are what the store is handed.
@@ -67,9 +75,9 @@ type Deps struct {
 // ErrNotFound is what reads of one thing answer when there is no such thing.
 var ErrNotFound = errors.New("not found")
 
-// Open opens or creates the database and brings its schema up to date. Its errors name the file and what to do about
-// it: a file that is no database, is damaged, is another program's, was written by a newer version, is held by another
-// process, or cannot be written. Nothing runs until Run is called, and no run is in force until StartRun is.
+// Open opens or creates the database and brings its schema up to date. A damaged one of ours is set aside, which Health
+// tells, and a new one begun. Its errors name the file and what to do about it: a file that is no database, is another
+// program's, was written by a newer version, is held by another process, or cannot be written. Nothing runs until Run is called, and no run is in force until StartRun is.
 func Open(cfg Config, deps Deps) (*DB, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
@@ -78,24 +86,19 @@ func Open(cfg Config, deps Deps) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	ctx := context.Background()
-	file, err := openDatabase(ctx, cfg.Path)
-	if err != nil {
-		packer.close()
-		return nil, err
-	}
 	if deps.Names == nil {
 		deps.Names = new(normalize.Names)
 	}
-	db := &DB{cfg: cfg, deps: deps, file: file, packer: packer, seriesNames: map[nameKey]nameRef{}}
+	db := &DB{cfg: cfg, deps: deps, packer: packer, seriesNames: map[nameKey]nameRef{}}
 	db.ledgers.byID = map[int64]*ledger{}
-	if db.stmts, err = prepare(ctx, file.write); err != nil {
-		db.release()
-		return nil, fmt.Errorf("open database: %w", explain(file.path, err))
+	db.settings.all = map[string]string{}
+	if db.file, err = lockDatabase(cfg.Path); err != nil {
+		packer.close()
+		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := db.loadFolds(ctx); err != nil {
+	if err := db.start(context.Background()); err != nil {
 		db.release()
-		return nil, fmt.Errorf("open database: %w", explain(file.path, err))
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	db.publish()
 	return db, nil

@@ -21,7 +21,7 @@ const (
 func (db *DB) sweep(ctx context.Context, now, until time.Time) (more bool) {
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
-	if db.closed {
+	if db.closed || db.missing != nil {
 		return false
 	}
 	var err error
@@ -37,6 +37,9 @@ steps:
 	}
 	if ctx.Err() == nil {
 		db.health.swept(db.deps.Log, err)
+	}
+	if damaged(err) {
+		db.missing = db.giveUp(ctx, err)
 	}
 	if l := db.ledgers.current(); l != nil && l.shelfChanged() {
 		db.publish()

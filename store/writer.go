@@ -64,6 +64,7 @@ func (db *DB) finish(ctx context.Context) error {
 			return err
 		}
 		if !db.ledgers.fresh() {
+			db.writeProfiles(ctx, true)
 			return nil
 		}
 	}
@@ -75,18 +76,23 @@ func (db *DB) finish(ctx context.Context) error {
 func (db *DB) Flush(ctx context.Context) error {
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
-	return db.flush(ctx, time.Now().Add(packFor))
+	err := db.flush(ctx, time.Now().Add(packFor))
+	if err == nil {
+		db.writeProfiles(ctx, false)
+	}
+	return err
 }
 
 func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	if db.closed {
 		return errors.New("flush: the store is closed")
 	}
+	db.mind(ctx)
 	began := time.Now()
 	all := db.ledgers.all()
-	news, err := false, error(nil)
+	news, err := db.fresh, db.missing
 	for _, l := range all {
-		if failed := db.loadMinutes(ctx, l); failed != nil {
+		if failed := db.loadMinutes(ctx, l); failed != nil && err == nil {
 			err = failed
 		}
 		if l.gather(db, packUntil) {
@@ -102,6 +108,7 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	}
 	if err == nil {
 		db.keepFolds(learnt)
+		db.fresh = false
 	} else {
 		clear(db.seriesNames)
 	}
@@ -114,6 +121,9 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 		}
 	}
 	db.health.flushed(db.deps.Log, time.Since(began), err)
+	if damaged(err) && !db.down {
+		db.missing = db.giveUp(ctx, err)
+	}
 	db.ledgers.retire(time.Now())
 	db.publish()
 	if err != nil {
@@ -144,6 +154,11 @@ func (db *DB) loadMinutes(ctx context.Context, l *ledger) error {
 // writeAll writes all backlogs, and what was learnt of names, in one transaction.
 func (db *DB) writeAll(ctx context.Context, all []*ledger, learnt folds) error {
 	return db.transact(ctx, func(tx *sql.Tx) error {
+		if db.fresh {
+			if err := db.writeFresh(ctx, tx); err != nil {
+				return fmt.Errorf("write settings: %w", err)
+			}
+		}
 		if err := db.writeFolds(ctx, tx, learnt); err != nil {
 			return fmt.Errorf("write folds: %w", err)
 		}
@@ -177,12 +192,21 @@ func (db *DB) transact(ctx context.Context, do func(tx *sql.Tx) error) error {
 }
 
 // checkAfterCrash reads the whole file when the process before did not close it. A crash does not damage the file, but
-// what crashed the machine may have.
+// what crashed the machine may have: then the file is set aside.
 func (db *DB) checkAfterCrash(ctx context.Context) {
-	if !db.file.unclean {
+	db.flushing.Lock()
+	unclean, file := db.file.unclean, db.file.file
+	db.flushing.Unlock()
+	if !unclean {
 		return
 	}
-	if err := db.file.check(ctx); err != nil && ctx.Err() == nil {
-		db.deps.Log.Error("the database failed its integrity check", "err", explain(db.file.path, err))
+	err := explain(db.file.path, db.file.check(ctx))
+	if !damaged(err) || ctx.Err() != nil {
+		return
+	}
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	if !db.closed && !db.down && file == db.file.file {
+		db.missing = db.giveUp(ctx, err)
 	}
 }
