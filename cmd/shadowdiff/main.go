@@ -42,10 +42,7 @@ func commands() []command {
 		{"demo", "the whole product in one process, with traffic, noise and known faults", runDemo},
 		{"check", "print every fault of a configuration file", runCheck},
 		{"diff", "compare two responses as the service would", runDiff},
-		{
-			"gate", "the verdict as an exit code for CI (not in this version yet)",
-			notYet("gate", `ask the dashboard's address for /api/v1/equivalence and read "verdict" until then`),
-		},
+		{"gate", "wait for the verdict; an exit code for CI", runGate},
 		{
 			"replay", "feed recorded traffic through the same comparison (not in this version yet)",
 			notYet("replay", "send the traffic through shadowdiff serve until then"),

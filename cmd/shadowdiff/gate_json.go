@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/store"
+)
+
+// gateJSON is what -json prints. docs/ci.md describes it.
+type gateJSON struct {
+	Exit     int           `json:"exit"`
+	Word     diff.Word     `json:"verdict"` // empty: it was never seen
+	Trouble  string        `json:"trouble,omitempty"`
+	Started  time.Time     `json:"started"`
+	Ended    time.Time     `json:"ended"`
+	Waited   float64       `json:"waited"` // seconds
+	Services []gateService `json:"services"`
+	Pages    []string      `json:"pages"`       // one for each difference
+	Answer   *diff.Verdict `json:"equivalence"` // as in GET /api/v1/equivalence; null: never seen
+}
+
+type gateService struct {
+	URL      string     `json:"url"`
+	Run      *store.Run `json:"run"` // null: never seen
+	Compared int64      `json:"compared"`
+}
+
+func writeGateJSON(w io.Writer, g *gate, out *outcome) error {
+	j := gateJSON{
+		Exit: out.code, Started: out.started.UTC(), Ended: out.ended.UTC(), Waited: out.ended.Sub(out.started).Seconds(),
+		Services: []gateService{}, Pages: []string{},
+	}
+	if out.trouble != nil {
+		j.Trouble = out.trouble.Error()
+	}
+	if s := out.last; s != nil {
+		v := *s.verdict
+		v.Differences = confirmedOf(s.verdict)
+		j.Word, j.Answer = v.Word, &v
+		for _, p := range s.services {
+			j.Services = append(j.Services, gateService{p.url, &p.run, p.compared})
+		}
+		for i := range v.Differences {
+			j.Pages = append(j.Pages, s.pageOf(v.Differences[i]))
+			if v.Differences[i].Samples == nil {
+				v.Differences[i].Samples = []int64{}
+			}
+		}
+	} else {
+		for _, u := range g.urls {
+			j.Services = append(j.Services, gateService{URL: u})
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(j)
+}
+
+// canReplace finds out early that a file cannot be written; an empty name is no file.
+func canReplace(name string) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".shadowdiff-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, err)
+	}
+	_ = f.Close()
+	return os.Remove(f.Name())
+}
+
+// replaceFile writes a file that is there whole or not at all.
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), ".shadowdiff-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("writing %s: %w", name, err)
+		}
+	}()
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
