@@ -174,6 +174,9 @@ func (a *Attribute) withheld(r *normalize.Redactor) bool {
 	return false
 }
 
+// Redactor is what says that something is not to be kept.
+func (t *Attributes) Redactor() *normalize.Redactor { return t.redactor }
+
 // Redact has another redactor say what is kept from now on, and forgets what it takes out.
 func (t *Attributes) Redact(r *normalize.Redactor) {
 	t.redactor = r
@@ -200,7 +203,7 @@ func (p *FieldProfile) Withhold(r *normalize.Redactor) (changed bool) {
 	for i := range p.Roles {
 		dropped := p.Roles[i].Values.drop(func(v *topValue) bool {
 			text := string(v.text)
-			return text != "" && r.Excerpt(p.Field, text, nil) != text
+			return text != "" && (r.Excerpt(p.Field, text, nil) != text || names(r, text))
 		})
 		changed = changed || dropped
 	}

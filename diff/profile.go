@@ -255,6 +255,16 @@ func (p *Profiles) Profile(route, field string) *FieldProfile {
 // Fields lists the fields of a route that have a profile, in order.
 func (p *Profiles) Fields(route string) []string { return slices.Sorted(maps.Keys(p.routes[route])) }
 
+// All lists every field that has a profile, by route and name.
+func (p *Profiles) All() (all []FieldAddress) {
+	for _, route := range slices.Sorted(maps.Keys(p.routes)) {
+		for _, field := range p.Fields(route) {
+			all = append(all, FieldAddress{route, field})
+		}
+	}
+	return all
+}
+
 // Restore takes in a profile that was counted before; it is not to be used by others afterwards.
 func (p *Profiles) Restore(f *FieldProfile) {
 	if p.routes[f.Route][f.Field] == nil && p.count < allProfiles {

@@ -54,6 +54,13 @@ func (g *profileGuard) covers(field string) bool {
 	return covered
 }
 
+// names tells whether a text, as JSON, names what is redacted elsewhere: as a body that is no JSON may, or a URL in a
+// header. Samples show "password: …" within a string of JSON; profiles do not.
+func names(r *normalize.Redactor, text string) bool {
+	const asBody, asURL = "body", "trailer.any"
+	return text[0] == '"' && (r.Excerpt(asBody, text, nil) != text || r.Excerpt(asURL, text, nil) != text)
+}
+
 // showing says what of a value may be kept.
 type showing uint8
 
@@ -82,7 +89,7 @@ func (s *seeing) may(field string, at *sighting, v *normalize.Value, shape norma
 	} else if v.Type != normalize.String || !mayHoldNames(v.Text, shape) {
 		return shown
 	}
-	if r.Excerpt(field, excerpt, redacted) != excerpt {
+	if r.Excerpt(field, excerpt, redacted) != excerpt || names(r, excerpt) {
 		return hidden
 	}
 	return shown

@@ -37,6 +37,8 @@ type ledger struct {
 	backlog  backlog
 	counters runCounters
 	ids      map[string]map[string][]int64 // route, field
+
+	profiles *profileLedger // has a lock of its own
 }
 
 // newLedger continues a run from what the disk had of it; nil tallies begin at nothing.
@@ -50,6 +52,8 @@ func newLedger(run Run, print Fingerprint, from *diff.Tallies, cfg Config, judge
 		used:   time.Now(),
 		watch:  diff.NewWatch(judgingOf(judge, &run)),
 		ids:    map[string]map[string][]int64{},
+
+		profiles: newProfileLedger(cfg.Redact),
 	}
 }
 
@@ -78,6 +82,7 @@ func (l *ledger) count(c *diff.Comparison, names *normalize.Names, b *budget) *k
 	c = l.rename(c, names)
 	route := l.tally.Add(c)
 	l.series.add(route, c, l.tally)
+	l.profiles.add(route, c)
 	if !l.shelf.wanted(route, c) {
 		return nil
 	}

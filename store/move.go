@@ -67,6 +67,7 @@ func (l *ledger) settle(names *normalize.Names) (settled bool) {
 	}
 	for _, to := range slices.Sorted(maps.Keys(parts)) {
 		l.tally.Merge(to, parts[to]...)
+		l.profiles.merge(to, parts[to])
 	}
 	return true
 }

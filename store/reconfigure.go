@@ -23,6 +23,7 @@ func (db *DB) Reconfigure(cfg Config, judge diff.Config, maxDecoded int64) error
 	db.cfg, db.deps.Judge, db.deps.MaxDecoded, db.packer.redactor = cfg, judge, maxDecoded, redactor
 	for _, l := range db.ledgers.all() {
 		l.reconfigure(cfg, judge, judged)
+		l.profiles.redact(redactor)
 	}
 	return nil
 }

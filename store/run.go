@@ -156,6 +156,9 @@ func (db *DB) loadLedger(ctx context.Context, row *runRow) (*ledger, *diff.Talli
 	if err := loadShelf(ctx, db.file.read, row.ID, &l.shelf); err != nil {
 		return nil, nil, fmt.Errorf("read run %d: samples: %w", row.ID, err)
 	}
+	if err := db.loadProfiles(ctx, l); err != nil {
+		return nil, nil, fmt.Errorf("read run %d: profiles: %w", row.ID, err)
+	}
 	return l, tallies, nil
 }
 
