@@ -21,7 +21,7 @@ func (s *Server) routes() http.Handler {
 		r.Use(s.authorised, s.sameOrigin)
 		s.routePages(r)
 		r.Route("/api/v1", s.routeAPI)
-		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler())
+		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler(s.deps.Log))
 		r.With(compressed).Get("/openapi.yaml", s.api(s.openapi))
 	})
 	r.NotFound(s.notFound)
@@ -65,11 +65,17 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.Post("/gate", s.api(s.gate)) // for those who can only POST: it changes nothing
 	r.Get("/routes", s.api(s.listRoutes))
 	r.Get("/fields", s.api(s.listFields))
+	r.Get("/series", s.api(s.listSeries))
 	r.Get("/samples", s.api(s.listSamples))
 	r.Get("/samples/{id}", s.api(s.getSample))
 	r.Get("/samples/{id}/curl", s.api(s.sampleCurl))
 	r.Get("/samples/{id}/har", s.api(s.sampleHAR))
 	r.Get("/samples/{id}/case", s.api(s.sampleCase))
+	r.Get("/runs", s.api(s.listRuns))
+	r.With(s.writable).Post("/runs", s.api(s.postRun))
+	r.Get("/runs/{id}", s.api(s.getRun))
+	r.With(s.writable).Patch("/runs/{id}", s.api(s.patchRun))
+	r.Get("/runs/{a}/compare/{b}", s.api(s.compareRuns))
 	r.Get("/rules", s.api(s.listRules))
 	r.Get("/suggestions", s.api(s.listSuggestions))
 	r.Get("/counters", s.api(s.counters))
@@ -78,6 +84,7 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.With(s.writable).Put("/shadowing", s.api(s.putShadowing))
 	r.Get("/reload", s.api(s.reloadState))
 	r.With(s.writable).Post("/reload", s.api(s.postReload))
+	r.With(s.writable).Post("/backup", s.api(s.postBackup))
 	r.Get("/events", s.api(s.events))
 }
 
@@ -137,8 +144,12 @@ func (s *Server) alive(w http.ResponseWriter, _ *http.Request) error {
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 	now := s.deps.Instance()
 	h := health{Status: now.Phase, Store: "ok", Shadowing: "on", Failed: now.Failed}
-	if err := s.deps.DB.Health().Err; err != "" {
-		h.Store = err
+	stored := s.deps.DB.Health()
+	if stored.Err != "" {
+		h.Store = stored.Err
+	}
+	if stored.Aside != nil {
+		h.SetAside = stored.Aside.Path
 	}
 	if !s.deps.Proxy.Shadowing().Enabled {
 		h.Shadowing = "off"
@@ -152,6 +163,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 type health struct {
 	Status    string   `json:"status"`
 	Store     string   `json:"store,omitempty"`
+	SetAside  string   `json:"set_aside,omitempty"` // where a broken database is now
 	Shadowing string   `json:"shadowing,omitempty"`
 	Failed    []string `json:"failed,omitempty"`
 }
