@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,7 +17,8 @@ import (
 const sealSize = 6
 
 func (q query) seal() []byte {
-	of := sha256.Sum256([]byte(q.request.URL.Path + "\x00" + q.text("sort") + "\x00" + q.text("order")))
+	window := strconv.FormatBool(q.text("since") != "" || q.text("until") != "") // where that makes another list
+	of := sha256.Sum256([]byte(q.request.URL.Path + "\x00" + q.text("sort") + "\x00" + q.text("order") + "\x00" + window))
 	return of[:sealSize]
 }
 

@@ -68,7 +68,7 @@ type fieldFilter struct {
 // listFields answers GET /api/v1/fields, sorted by route, field and test unless asked otherwise; a test without a count is
 // left out.
 func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "route", "field", "test", "confirmed", "run", "format", "sort", "order", "limit", "cursor")
+	q, err := readQuery(r, "route", "field", "test", "confirmed", "since", "until", "run", "format", "sort", "order", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -82,6 +82,9 @@ func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
 	}
 	if filter.confirmed, err = q.flag("confirmed"); err != nil {
 		return err
+	}
+	if q.text("since") != "" || q.text("until") != "" {
+		return s.windowFields(w, r, q, filter)
 	}
 	order, err := readOrdering(q, fieldMeasures)
 	if err != nil {
@@ -105,6 +108,63 @@ func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
 	answer := list[fieldItem]{Items: make([]fieldItem, 0, len(rows)), Next: next}
 	for _, row := range rows {
 		answer.Items = append(answer.Items, s.fieldItem(snap, row))
+	}
+	return writeJSON(w, answer)
+}
+
+// windowFieldItem is what one field of one route has counted at one test in a window. It holds no evidence and no
+// confirmation: the best of many windows is a false alarm.
+type windowFieldItem struct {
+	Route         string    `json:"route"`
+	Field         string    `json:"field"`
+	Test          diff.Test `json:"test"`
+	Page          string    `json:"page"`
+	CandidateOnly int64     `json:"candidate_only"`
+	ControlOnly   int64     `json:"control_only"`
+	Both          int64     `json:"both"`
+}
+
+// windowFields answers GET /api/v1/fields with since or until.
+func (s *Server) windowFields(w http.ResponseWriter, r *http.Request, q query, filter fieldFilter) error {
+	for _, name := range []string{"confirmed", "sort", "order", "format"} {
+		if q.text(name) != "" {
+			return refuse(http.StatusBadRequest, "%s has no meaning with since or until: a window has counts alone, by name", name)
+		}
+	}
+	limit, err := q.number("limit", itemsShown, itemsMost)
+	if err != nil {
+		return err
+	}
+	since, until, err := q.span()
+	if err != nil {
+		return err
+	}
+	place, err := q.place()
+	if err != nil {
+		return err
+	}
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
+		return err
+	}
+	var after store.After
+	after.Route, place, _ = strings.Cut(place, "\x00")
+	after.Field, after.Test, _ = strings.Cut(place, "\x00")
+	rows, more, err := s.deps.DB.WindowFields(r.Context(), store.Filter{
+		Run: snap.Run.ID, Route: s.current(snap, q.text("route")), Field: filter.field, Since: since, Until: until, Limit: limit,
+	}, filter.test, after)
+	if err != nil {
+		return err
+	}
+	answer := list[windowFieldItem]{Items: make([]windowFieldItem, 0, len(rows))}
+	for _, row := range rows {
+		answer.Items = append(answer.Items, windowFieldItem{
+			row.Route, row.Field, row.Test, s.prefix + fieldPath(row.Route, row.Field), row.CandidateOnly, row.ControlOnly, row.Both,
+		})
+	}
+	if more {
+		last := &rows[len(rows)-1]
+		answer.Next = q.cursorFor(last.Route + "\x00" + last.Field + "\x00" + last.Test.String())
 	}
 	return writeJSON(w, answer)
 }
