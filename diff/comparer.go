@@ -14,7 +14,7 @@ type Comparer struct {
 	names      *normalize.Names
 	limits     Limits
 	noise      *noise
-	guard      atomic.Pointer[profileGuard] // nil while values are not carried
+	profiling  atomic.Pointer[profiling] // nil while values are not carried
 }
 
 // NewComparer returns a Comparer; names gives those exchanges a route that multicast gave none.
@@ -42,10 +42,10 @@ func (c *Comparer) Compare(ex *multicast.Exchange) *Comparison {
 		out.unknown(multicast.ReasonShadowsFailed)
 	case failed:
 		out.fail(candidate, &out.Candidate, c.limits)
-		c.guard.Load().failed(out)
+		c.profileGuard().failed(out)
 	case !out.NoControl && failedLeg(control):
 		out.fail(control, &out.Control, c.limits)
-		c.guard.Load().failed(out)
+		c.profileGuard().failed(out)
 	default:
 		c.documents(out, shape)
 	}
@@ -118,7 +118,7 @@ func (c *Comparer) documents(out *Comparison, shape string) {
 	}
 	primary := a.documents[multicast.Primary]
 	candidate, control := newFound(c.limits), newFound(c.limits)
-	guard := c.guard.Load()
+	guard := c.profileGuard()
 	candidate.sightings.wanted, control.sightings.wanted = !out.NoControl || guard != nil, true
 	candidate.documents(primary, a.documents[multicast.Candidate])
 	if out.NoControl {

@@ -17,10 +17,11 @@ func redactor(t testing.TB, places ...string) *normalize.Redactor {
 	return r
 }
 
-// profiling is a comparer whose comparisons carry values.
-func profiling(t testing.TB, places []string, rules ...normalize.RuleConfig) *Comparer {
+// carrying is a comparer whose comparisons carry values.
+func carrying(t testing.TB, places []string, rules ...normalize.RuleConfig) *Comparer {
 	c := comparer(t, rules...)
-	c.Profile(redactor(t, places...))
+	r := redactor(t, places...)
+	c.Profile(func() *normalize.Redactor { return r })
 	return c
 }
 
@@ -78,7 +79,7 @@ func TestComparisonsCarryWhatDiffers(t *testing.T) {
 		},
 		{"long values are cut", jsons(`{"a":"x"}`), jsons(`{"a":"x"}`), jsons(`{"a":"` + strings.Repeat("y", 500) + `"}`), "body.a 1:0 | \"x\" \"x\" \"" + strings.Repeat("y", 112) + "…\"\nsize 0:0 | 9 9 508\n"},
 	} {
-		got := profiling(t, nil).Compare(exchange(answer(t, tc.primary), answer(t, tc.secondary), answer(t, tc.candidate)))
+		got := carrying(t, nil).Compare(exchange(answer(t, tc.primary), answer(t, tc.secondary), answer(t, tc.candidate)))
 		said := tellValues(got)
 		if !strings.Contains(tc.want, "size ") { // of no interest there
 			lines := strings.SplitAfter(said, "\n")

@@ -3,6 +3,7 @@ package diff
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
@@ -26,14 +27,35 @@ func newProfileGuard(r *normalize.Redactor) *profileGuard {
 	return &profileGuard{redactor: r, covered: map[string]bool{}}
 }
 
-// Profile has the comparisons carry what stands in the fields that differ, less what the redactor takes out, from now on;
-// nil: nothing, as at the beginning.
-func (c *Comparer) Profile(r *normalize.Redactor) {
-	if r == nil {
-		c.guard.Store(nil)
-		return
+// profiling is where the redactor is asked for, and what is known of the one that was answered last.
+type profiling struct {
+	redactor func() *normalize.Redactor
+	guard    atomic.Pointer[profileGuard]
+}
+
+// Profile has the comparisons from now on carry what stands in the fields that differ, less what the redactor takes out.
+// It is asked for at each comparison, so that another one is in force at once. Nothing is carried while it is nil, nor
+// before Profile was called.
+func (c *Comparer) Profile(redactor func() *normalize.Redactor) {
+	c.profiling.Store(&profiling{redactor: redactor})
+}
+
+// profileGuard is that of the redactor in force; nil where there is none.
+func (c *Comparer) profileGuard() *profileGuard {
+	p := c.profiling.Load()
+	if p == nil {
+		return nil
 	}
-	c.guard.Store(newProfileGuard(r))
+	r := p.redactor()
+	if r == nil {
+		return nil
+	}
+	g := p.guard.Load()
+	if g == nil || g.redactor != r {
+		g = newProfileGuard(r)
+		p.guard.Store(g)
+	}
+	return g
 }
 
 // covers tells whether a field lies at or below a place that is redacted.

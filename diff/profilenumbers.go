@@ -249,3 +249,8 @@ func AlignNumbers(most int, all ...*Numbers) []Numbers {
 		}
 	}
 }
+
+// Before tells whether a bin lies below another.
+func (b NumberBin) Before(o NumberBin) bool {
+	return b.To < o.To || b.To == o.To && b.From < o.From
+}
