@@ -20,6 +20,7 @@ const (
 	profileEvery = 30 * time.Second
 	profileFlush = 32      // rows of either table that one flush writes
 	profileBytes = 8 << 20 // the longest row that is read
+	recheckAfter = 10 * time.Second
 )
 
 // profileLedger is what the memory holds of one run's profiles. It has a lock of its own, which is taken after the
@@ -29,6 +30,7 @@ type profileLedger struct {
 	profiles   *diff.Profiles
 	attributes *diff.Attributes
 	written    map[diff.FieldAddress]time.Time // when a row was written last; of attributes without a field
+	recheck    time.Time                       // when what was compared under the former places has come, too; zero: long ago
 }
 
 // newProfileLedger keeps nothing of what the places name.
@@ -58,10 +60,17 @@ func (p *profileLedger) merge(into string, from []string) {
 	p.profiles.Merge(into, from...)
 }
 
-// redact has other places be kept out, and forgets what was kept of them. The next flush writes it.
+// redact has other places be kept out, and forgets what was kept of them: at once, and once more when the exchanges that
+// were under way have come. The next flush writes it.
 func (p *profileLedger) redact(r *normalize.Redactor) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recheck = time.Now().Add(recheckAfter)
+	p.forget(r)
+}
+
+// forget drops what a redactor takes out. The caller holds mu.
+func (p *profileLedger) forget(r *normalize.Redactor) {
 	p.attributes.Redact(r)
 	p.profiles.Redact(r)
 	clear(p.written)
@@ -103,6 +112,10 @@ func (r *profileRows) empty() bool {
 func (p *profileLedger) take(now time.Time, everything bool) (rows profileRows) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.recheck.IsZero() && (everything || now.After(p.recheck)) {
+		p.recheck = time.Time{}
+		p.forget(p.attributes.Redactor())
+	}
 	most := profileFlush
 	if everything {
 		most = 1 << 30

@@ -25,7 +25,7 @@ func profiler(t testing.TB, db *DB, names *normalize.Names) *diff.Comparer {
 		t.Fatal(err)
 	}
 	c := diff.NewComparer(rules, names, diff.DefaultLimits())
-	c.Profile(db.Redactor())
+	c.Profile(db.Redactor)
 	return c
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"shadowdiff/diff"
 	"shadowdiff/normalize"
@@ -19,11 +20,13 @@ func (db *DB) Reconfigure(cfg Config, judge diff.Config, maxDecoded int64) error
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
 	cfg.Path = db.cfg.Path
-	judged := judge != db.deps.Judge
+	judged, places := judge != db.deps.Judge, !slices.Equal(cfg.Redact, db.cfg.Redact)
 	db.cfg, db.deps.Judge, db.deps.MaxDecoded, db.packer.redactor = cfg, judge, maxDecoded, redactor
 	for _, l := range db.ledgers.all() {
 		l.reconfigure(cfg, judge, judged)
-		l.profiles.redact(redactor)
+		if places {
+			l.profiles.redact(redactor)
+		}
 	}
 	return nil
 }
