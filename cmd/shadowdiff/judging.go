@@ -21,8 +21,10 @@ type judging struct {
 
 // judgingOf returns what compares for a run of this docket.
 func (d *docket) judgingOf(run store.Run, counted bool) *judging {
+	comparer := diff.NewComparer(d.rules, d.names, diff.DefaultLimits())
+	comparer.Profile(d.db.Redactor)
 	return &judging{
-		docket: d, comparer: diff.NewComparer(d.rules, d.names, diff.DefaultLimits()), run: run,
+		docket: d, comparer: comparer, run: run,
 		version: run.Version, untold: counted && run.Version == "",
 	}
 }
