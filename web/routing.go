@@ -65,6 +65,8 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.Post("/gate", s.api(s.gate)) // for those who can only POST: it changes nothing
 	r.Get("/routes", s.api(s.listRoutes))
 	r.Get("/fields", s.api(s.listFields))
+	r.Get("/profile", s.api(s.profile))
+	r.Get("/attributes", s.api(s.attributes))
 	r.Get("/series", s.api(s.listSeries))
 	r.Get("/samples", s.api(s.listSamples))
 	r.Get("/samples/{id}", s.api(s.getSample))
