@@ -25,6 +25,7 @@ import (
 type rig struct {
 	t         *testing.T
 	db        *store.DB
+	cfg       multicast.Config
 	proxy     *multicast.Proxy
 	metrics   *Metrics
 	server    *Server
@@ -35,6 +36,7 @@ type rig struct {
 	instance  atomic.Pointer[Instance]
 	reload    func(actor string) Reload // nil until a test sets it
 	comparer  *diff.Comparer
+	run       atomic.Int64           // in force
 	rules     atomic.Pointer[[]Rule] // nil until a test sets it
 }
 
@@ -58,6 +60,7 @@ func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Conf
 	t.Cleanup(trial.Close)
 	cfg := multicast.DefaultConfig()
 	cfg.Primary, cfg.Secondary, cfg.Candidate = known.URL, other.URL, trial.URL
+	r.cfg = cfg
 	r.open(cfg)
 	web := DefaultConfig()
 	if change != nil {
@@ -98,9 +101,8 @@ func (r *rig) open(cfg multicast.Config) {
 	}
 	names := new(normalize.Names)
 	r.comparer = diff.NewComparer(rules, names, diff.DefaultLimits())
-	var run store.Run
 	deliver := func(ex *multicast.Exchange) {
-		r.db.Record(run.ID, r.comparer.Compare(ex))
+		r.db.Record(r.run.Load(), r.comparer.Compare(ex))
 		r.delivered <- struct{}{}
 	}
 	r.proxy, err = multicast.New(cfg, multicast.Deps{
@@ -116,9 +118,7 @@ func (r *rig) open(cfg multicast.Config) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if run, err = r.db.StartRun("v2.3.1", store.Fingerprint{Candidate: cfg.Candidate}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.begin("v2.3.1", "")
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -133,6 +133,17 @@ func (r *rig) open(cfg multicast.Config) {
 			r.t.Errorf("close the store: %v", err)
 		}
 	})
+}
+
+// begin puts a run under these rules in force.
+func (r *rig) begin(name, rules string) store.Run {
+	r.t.Helper()
+	run, err := r.db.StartRun(name, store.Fingerprint{Candidate: r.cfg.Candidate, Rules: rules})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.run.Store(run.ID)
+	return run
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -23,12 +23,13 @@ import (
 type config struct {
 	Mode             string `yaml:"mode"` // "front": clients come to us
 	multicast.Config `yaml:",inline"`
-	VersionHeader    string           `yaml:"version_header"` // response header that tells the candidate's version
-	Run              string           `yaml:"run"`            // name of the run; another one begins another
-	Normalize        normalize.Config `yaml:",inline"`
-	Verdict          diff.Config      `yaml:"verdict"`
-	Store            store.Config     `yaml:"store"`
-	Web              web.Config       `yaml:"web"`
+	VersionHeader    string            `yaml:"version_header"` // response header that tells the candidate's version
+	Run              string            `yaml:"run"`            // name of the run; another one begins another
+	Normalize        normalize.Config  `yaml:",inline"`
+	Verdict          diff.Config       `yaml:"verdict"`
+	Store            store.Config      `yaml:"store"`
+	Web              web.Config        `yaml:"web"`
+	Webhook          web.WebhookConfig `yaml:"webhook"`
 }
 
 func defaultConfig() config {
@@ -39,6 +40,7 @@ func defaultConfig() config {
 		Verdict:   diff.DefaultConfig(),
 		Store:     store.DefaultConfig(),
 		Web:       web.DefaultConfig(),
+		Webhook:   web.DefaultWebhookConfig(),
 	}
 }
 
@@ -58,6 +60,7 @@ func (c config) Validate() []error {
 	faults = append(faults, c.Verdict.Validate()...)
 	faults = append(faults, c.Store.Validate()...)
 	faults = append(faults, c.Web.Validate()...)
+	faults = append(faults, c.Webhook.Validate()...)
 	if sameListener(c.Listen, c.Web.Listen) {
 		faults = append(faults, fmt.Errorf("web.listen: must have a port of its own: clients come to %s (listen)", c.Listen))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -250,7 +251,9 @@ func (d *decoder) isSecretFile(path string) bool {
 }
 
 // isSecret says whether the value of a key is not to be shown.
-func isSecret(key string) bool { return key == "web.token" }
+func isSecret(key string) bool {
+	return slices.Contains([]string{"web.token", "webhook.url", "webhook.secret"}, key)
+}
 
 // secretFile reads a secret from the file that the key names, relative to the configuration's folder.
 func (d *decoder) secretFile(e entry, field reflect.Value, path string) {
