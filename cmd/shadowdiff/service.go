@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ type service struct {
 	db      *store.DB
 	names   *normalize.Names
 	web     *web.Server
+	webhook *web.Webhook
 	traffic net.Listener
 	admin   net.Listener
 	parts   parts
@@ -116,6 +118,10 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		},
 		Reload: s.reload,
 	})
+	s.webhook = web.NewWebhook(web.WebhookDeps{
+		Log: s.log, DB: s.db, Metrics: metrics, Page: s.dashboard,
+		Config: func() web.WebhookConfig { return s.cfg.Load().Webhook },
+	})
 	before := s.proxy.Shadowing()
 	if err := s.web.Restore(context.Background()); err != nil {
 		return fmt.Errorf("restoring the switch and the rate: %w", err)
@@ -151,6 +157,7 @@ func (s *service) close() error {
 func (s *service) Run(ctx context.Context) error {
 	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "pages", s.servePages)
+	s.parts.start(ctx, "webhook", s.webhook.Run)
 	proxy := s.parts.start(ctx, "proxy", s.proxy.Run)
 	select {
 	case <-s.proxy.Running():
@@ -169,7 +176,7 @@ func (s *service) Run(ctx context.Context) error {
 	s.log.Info("stopping", "drain", drain.String())
 	until := time.Now().Add(drain)
 	reload.cancel()
-	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("pages"))
+	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("pages"), s.parts.stop("webhook"))
 	if s.endReloads(until) {
 		err = errors.Join(err, s.parts.stop("reload"))
 	} else {
@@ -213,6 +220,11 @@ func (s *service) ProxyURL() string {
 
 // AdminURL is where the dashboard is, with the port that was taken.
 func (s *service) AdminURL() string { return listenerURL("http", s.admin) }
+
+// dashboard is the address at which people reach the pages.
+func (s *service) dashboard() string {
+	return cmp.Or(strings.TrimRight(s.cfg.Load().Web.BaseURL, "/"), s.AdminURL())
+}
 
 // listen takes a port for those who come to it.
 func listen(who, addr string) (net.Listener, error) {
