@@ -37,10 +37,12 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go vet ./...
 	@go -C tools vet ./...
 	@go -C tools/peers vet ./...
+	@go -C tools/verdict vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
 	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go test -json -run '^TestThousandsOfHangingShadows$$' ./multicast 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
+		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
+		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities
@@ -55,6 +57,10 @@ check: ## formatting, staticcheck, known vulnerabilities
 bench: ## every benchmark, and comparing beside what else compares JSON
 	@go test -run '^$$' -bench . -benchmem ./...
 	@go -C tools/peers run .
+
+.PHONY: bench-verdict
+bench-verdict: ## the promises of docs/verdict.md by simulation, beside the predecessor's rule; fails on more false alarms than alpha; BENCH takes flags, as BENCH=-quick
+	@go -C tools/verdict run . $(BENCH)
 
 .PHONY: bench-proxy
 bench-proxy: build ## what the proxy costs, beside nginx and HAProxy (docs/performance.md); BENCH takes flags, as BENCH=-quick
