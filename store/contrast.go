@@ -234,7 +234,7 @@ func (c *contrasting) fate(row *Contrasted) (Fate, string) {
 		return FateNew, "not seen then in " + requests(was.Compared) + "; confirmed now"
 	case is.Confirmed:
 		return FateNewConfirmed, "confirmed now; then there were too few requests to say (" + humanize.Comma(was.Compared) + ")"
-	case is.CandidateOnly > 0 && is.ExcessBounds[1] < was.ExcessBounds[0]:
+	case is.CandidateOnly > 0 && is.ControlOnly >= is.CandidateOnly && is.ExcessBounds[1] < was.ExcessBounds[0]:
 		return FateGone, "seen now in " + times(is) + " as noise alone: the excess is less than the least that was proven then"
 	case is.CandidateOnly > 0:
 		return FateAgain, "seen again in " + times(is) + ", not confirmed"
