@@ -47,6 +47,7 @@ func commands() []command {
 			"replay", "feed recorded traffic through the same comparison (not in this version yet)",
 			notYet("replay", "send the traffic through shadowdiff serve until then"),
 		},
+		{"backup", "save the database of a running shadowdiff", runBackup},
 		{"version", "print version, commit and Go version", runVersion},
 	}
 }
