@@ -95,8 +95,19 @@ func (db *DB) setAside(word string, why error) error {
 			return fmt.Errorf("set the database aside: %w", err)
 		}
 	}
-	db.health.setAside(db.deps.Log, Aside{Path: aside, Why: why.Error(), Time: now})
+	db.health.setAside(db.deps.Log, Aside{Path: aside, Why: cause(why).Error(), Time: now})
 	return nil
+}
+
+// cause is an error without what to do about it, which has been done.
+func cause(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil || inner == errDamaged {
+			return err
+		}
+		err = inner
+	}
 }
 
 // freeName is a name that no file has.
@@ -195,6 +206,7 @@ func (l *ledger) rewrite() {
 	defer l.mu.Unlock()
 	l.series.rewrite()
 	l.shelf.rewrite()
+	l.profiles.again()
 	l.fresh = true
 	b := &l.backlog
 	l.unwritten, b.counters, b.moved, b.freed, b.doomed = true, true, nil, nil, nil
