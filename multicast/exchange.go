@@ -32,6 +32,13 @@ const (
 	OutcomeCancelled Outcome = "cancelled" // the switch went off, or the process ends
 )
 
+// Outcomes are all of them.
+func Outcomes() []Outcome {
+	return []Outcome{
+		OutcomeOK, OutcomeDial, OutcomeTimeout, OutcomeReset, OutcomeStale, OutcomeProtocol, OutcomeOversize, OutcomeCancelled,
+	}
+}
+
 // Exchange is one sampled request and its three responses. Deliver owns it until it returns, but
 // reads its headers only; then the bodies' room is given to other exchanges, so whoever keeps bytes of them longer copies
 // these: a build with the race detector overwrites the rest. Deliver may set Unknown, where an exchange turns out to be one that cannot be judged, and it is counted so.

@@ -26,7 +26,7 @@ func (c RampConfig) validate(f *faults) {
 			f.add(key, "must be above the step before it, %s, is %s", c.Steps[i-1], step)
 		}
 	}
-	if c.Hold < time.Second {
+	if c.Hold < time.Second && (c.Hold != 0 || len(c.Steps) > 0) {
 		f.add("ramp.hold", "must be at least 1s, is %s", c.Hold)
 	}
 }

@@ -40,3 +40,30 @@ const (
 	ReasonShutdown          Reason = "shutdown"
 	ReasonPanic             Reason = "panic" // on the shadow side
 )
+
+// SkipReasons are all for which a request is skipped.
+func SkipReasons() []Reason {
+	return append([]Reason{
+		ReasonDisabled, ReasonConnect, ReasonUpgrade, ReasonLoop, ReasonRoute, ReasonMethod, ReasonNotSampled, ReasonGuard,
+	}, lateReasons()...)
+}
+
+// lateReasons skip a request that was sampled, and make an exchange unknown when they come to light later.
+func lateReasons() []Reason {
+	return []Reason{
+		ReasonClientAborted, ReasonPrimaryFailed, ReasonPrimaryRefused, ReasonRequestIncomplete, ReasonBodyTooLarge, ReasonStream,
+	}
+}
+
+// DropReasons are all for which an exchange is dropped.
+func DropReasons() []Reason {
+	return []Reason{ReasonQueue, ReasonMemory, ReasonCircuit, ReasonDisabled}
+}
+
+// UnknownReasons are all for which an exchange is unknown.
+func UnknownReasons() []Reason {
+	return append([]Reason{
+		ReasonPrimaryIncomplete, ReasonShadowsFailed, ReasonStale, ReasonOversize, ReasonCancelled, ReasonShutdown, ReasonPanic,
+		ReasonQueue, ReasonMemory,
+	}, lateReasons()...)
+}
