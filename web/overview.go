@@ -42,7 +42,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 	}
 	counts, now := s.deps.Proxy.Counts(), s.deps.Instance()
 	page := overviewOf(snap, counts)
-	page.Series, page.State = series, stateOf(now, counts, s.deps.DB.Health())
+	page.Series, page.State = series, stateOf(now, counts, s.deps.DB.Health(), s.shadowingNow())
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
 	if snap.Verdict.Compared == 0 {
 		page.Steps = stepsOf(now.Targets, page.Switch, page.Lost, counts)

@@ -143,6 +143,10 @@ func (s *Server) notices(now Instance) []string {
 			"Counts are not reaching the disk since %s: %s. They are kept in memory; free space or mend %s, and writing goes on.",
 			clock(h.LastFlush), h.Err, "the store's folder"))
 	}
+	if aside := s.deps.DB.Health().Aside; aside != nil {
+		notes = append(notes, fmt.Sprintf("The database was set aside at %s and a new one begun: %s. Counts in memory went on; "+
+			"runs and samples from before are in %s.", clock(aside.Time), aside.Why, aside.Path))
+	}
 	if last := now.Reload; last != nil && !last.Good {
 		notes = append(notes, fmt.Sprintf("%s was not taken at %s, and the configuration before it stays in force: %s.",
 			now.File, clock(last.Time), told(last.Faults)))
@@ -151,6 +155,7 @@ func (s *Server) notices(now Instance) []string {
 		notes = append(notes, "There is no secondary, so nothing tells noise from the candidate's doing: "+
 			"all noise counts against the candidate, and the verdict is never “equivalent”.")
 	}
+	notes = append(notes, guarded(s.deps.Proxy.Guard())...)
 	notes = append(notes, paused(s.deps.Proxy.Counts())...)
 	for _, warning := range now.Warnings {
 		notes = append(notes, sentenceOf(warning))
@@ -172,11 +177,18 @@ type switchView struct {
 	ReadOnly  bool
 	Kept      bool // set here rather than by the configuration, and kept over restarts and reloads
 	InFlight  int64
+	Guarded   bool   // the guard has paused it
+	Ramp      string // "step 2 of 4"; empty: the rate does not rise by itself
 }
 
 func (s *Server) switchView(now Instance) switchView {
-	state, counts := s.deps.Proxy.Shadowing(), s.deps.Proxy.Counts()
+	state, counts := s.shadowingNow(), s.deps.Proxy.Counts()
+	ramp := ""
+	if r := state.Ramp; r != nil && r.Step > 0 {
+		ramp = fmt.Sprintf("step %d of %d", r.Step, len(r.Steps))
+	}
 	return switchView{
+		Guarded: state.Guard != nil && state.Guard.Paused, Ramp: ramp,
 		Enabled: state.Enabled, Sample: shareText(state.Sample), Candidate: now.Targets.Candidate != "",
 		ReadOnly: s.cfg.ReadOnly, Kept: s.kept.Load(),
 		InFlight: counts.InFlight[multicast.Candidate.String()] + counts.InFlight[multicast.Secondary.String()],

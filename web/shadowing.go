@@ -43,12 +43,12 @@ func (s *Server) Restore(ctx context.Context) error {
 		change.Sample = &rate
 	}
 	if change == (shadowingChange{}) {
-		return nil
+		return s.restoreRamp(ctx)
 	}
 	s.kept.Store(true)
 	state := s.deps.Proxy.SetShadowing(change.Enabled, change.Sample)
 	s.deps.Log.Info("shadowing restored as last set", "enabled", state.Enabled, "sample", shareText(state.Sample))
-	return nil
+	return s.restoreRamp(ctx)
 }
 
 func (s *Server) setting(ctx context.Context, key string) (string, error) {
@@ -63,21 +63,20 @@ func (s *Server) setting(ctx context.Context, key string) (string, error) {
 type shadowingChange struct {
 	Enabled *bool
 	Sample  *multicast.Share
+	Ramp    *bool // true: goes on; false: ends at the rate that it has reached
 }
 
-// shadowingSet is what a change has come to: it is in force in any case.
-type shadowingSet struct {
-	multicast.Shadowing
-	Warning string `json:"warning,omitempty"` // it could not be kept
-}
-
-// change applies first and keeps second: a kill switch must work on a full disk.
-func (s *Server) change(ctx context.Context, actor string, c shadowingChange) shadowingSet {
+// change applies first and keeps second: a kill switch must work on a full disk. What it answers is in force in any case.
+func (s *Server) change(ctx context.Context, actor string, c shadowingChange) shadowingAnswer {
 	s.switching.Lock() // what is kept is what was applied last
 	defer s.switching.Unlock()
-	before := s.deps.Proxy.Shadowing()
-	state := s.deps.Proxy.SetShadowing(c.Enabled, c.Sample)
+	before := s.shadowingNow()
+	s.deps.Proxy.SetShadowing(c.Enabled, c.Sample)
 	var faults []error
+	if c.Ramp != nil {
+		faults = append(faults, s.applyRamp(ctx, *c.Ramp)...)
+	}
+	state := s.shadowingNow()
 	if c.Enabled != nil {
 		faults = append(faults, s.deps.DB.SaveSetting(ctx, keyEnabled, fmt.Sprint(state.Enabled)))
 	}
@@ -91,21 +90,24 @@ func (s *Server) change(ctx context.Context, actor string, c shadowingChange) sh
 	s.kept.Store(true)
 	if err := errors.Join(faults...); err != nil {
 		s.deps.Log.Error("shadowing set but not kept", "err", err)
-		return shadowingSet{state, fmt.Sprintf(
+		state.Warning = fmt.Sprintf(
 			"shadowing is set as asked (enabled %t, sample %s) but could not be written to the store: a restart would forget it; see the log",
-			state.Enabled, shareText(state.Sample))}
+			state.Enabled, shareText(state.Sample))
 	}
-	return shadowingSet{Shadowing: state}
+	return state
 }
 
 // difference tells what changed, for the record of activity.
-func difference(before, after multicast.Shadowing) string {
+func difference(before, after shadowingAnswer) string {
 	var told []string
 	if before.Enabled != after.Enabled {
 		told = append(told, map[bool]string{true: "switched on", false: "switched off"}[after.Enabled])
 	}
 	if before.Sample != after.Sample {
 		told = append(told, fmt.Sprintf("sample %s (was %s)", shareText(after.Sample), shareText(before.Sample)))
+	}
+	if ramp := rampTold(before.Ramp, after.Ramp); ramp != "" {
+		told = append(told, ramp)
 	}
 	return strings.Join(told, ", ")
 }
@@ -115,7 +117,7 @@ func (s *Server) shadowingState(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readQuery(r); err != nil {
 		return err
 	}
-	return writeJSON(w, s.deps.Proxy.Shadowing())
+	return writeJSON(w, s.shadowingNow())
 }
 
 // putShadowing answers PUT /api/v1/shadowing.
@@ -123,7 +125,7 @@ func (s *Server) putShadowing(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readQuery(r); err != nil {
 		return err
 	}
-	keys, err := readObject(w, r, 4<<10, `{"enabled": false}, {"sample": "1%"} or both`, "enabled", "sample")
+	keys, err := readObject(w, r, 4<<10, `{"enabled": false}, {"sample": "1%"} or both`, "enabled", "sample", "ramp")
 	if err != nil {
 		return err
 	}
@@ -131,20 +133,27 @@ func (s *Server) putShadowing(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if c.Ramp != nil && s.deps.Proxy.Ramp() == nil {
+		return refuse(http.StatusConflict, "ramp: there is none; set ramp.steps in the configuration")
+	}
 	return writeJSON(w, s.change(r.Context(), "api", c))
 }
 
-// readShadowing reads the two keys, either of which may be left out.
+// readShadowing reads the keys, any of which may be left out.
 func readShadowing(keys map[string]json.RawMessage) (shadowingChange, error) {
 	var c shadowingChange
 	for key, value := range keys {
 		switch key {
-		case "enabled":
+		case "enabled", "ramp":
 			if string(value) != "true" && string(value) != "false" {
-				return c, refuse(http.StatusBadRequest, "enabled: %s is neither true nor false", value)
+				return c, refuse(http.StatusBadRequest, "%s: %s is neither true nor false", key, value)
 			}
 			on := string(value) == "true"
-			c.Enabled = &on
+			if key == "ramp" {
+				c.Ramp = &on
+			} else {
+				c.Enabled = &on
+			}
 		case "sample":
 			var text string
 			if err := json.Unmarshal(value, &text); err != nil {
@@ -158,7 +167,10 @@ func readShadowing(keys map[string]json.RawMessage) (shadowingChange, error) {
 		}
 	}
 	if c == (shadowingChange{}) {
-		return c, refuse(http.StatusBadRequest, "nothing to change: give enabled, sample or both")
+		return c, refuse(http.StatusBadRequest, "nothing to change: give enabled, sample, ramp or more than one")
+	}
+	if c.Sample != nil && c.Ramp != nil {
+		return c, refuse(http.StatusBadRequest, "sample, ramp: give one of them; a rate that is set by hand ends the ramp")
 	}
 	return c, nil
 }

@@ -23,7 +23,7 @@ type stateRow struct {
 	At   time.Time // zero: none
 }
 
-func stateOf(now Instance, counts multicast.Counts, health store.Health) stateView {
+func stateOf(now Instance, counts multicast.Counts, health store.Health, shadowing shadowingAnswer) stateView {
 	var rows stateView
 	for _, role := range []struct {
 		multicast.Role
@@ -32,6 +32,12 @@ func stateOf(now Instance, counts multicast.Counts, health store.Health) stateVi
 		if circuit, asked := counts.Circuit[role.String()]; asked {
 			rows = append(rows, shadowRow(role.String(), role.address, circuit))
 		}
+	}
+	if shadowing.Guard != nil {
+		rows = append(rows, guardRow(shadowing.Guard))
+	}
+	if shadowing.Ramp != nil {
+		rows = append(rows, rampRow(shadowing.Ramp))
 	}
 	rows = append(rows, configurationRow(now))
 	if names := health.Names; names.Folds > 0 || names.Other > 0 {

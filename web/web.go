@@ -39,6 +39,9 @@ type Deps struct {
 	// Reload reads the configuration again, for the actor named, and puts it in force if it is good. It is called only
 	// while Instance names a file.
 	Reload func(ctx context.Context, actor string) Reload
+
+	// BeginRun begins a run under the configuration in force. Its errors wrap store.ErrRunText where a text is not usable.
+	BeginRun func(ctx context.Context, b RunBeginning) (store.Run, error)
 }
 
 // Server is the admin listener's handler and its http.Server. Its methods are safe for concurrent use.
@@ -64,7 +67,7 @@ func New(cfg Config, deps Deps) *Server {
 		deps.Metrics = NewMetrics()
 	}
 	s := &Server{cfg: cfg, deps: deps, prefix: cfg.prefix(), boot: newBoot(), pages: parsePages(), closing: make(chan struct{})}
-	deps.Metrics.attach(deps.Proxy, deps.DB, deps.Instance)
+	deps.Metrics.attach(deps)
 	s.handler = s.routes()
 	return s
 }
