@@ -15,7 +15,7 @@ import (
 // since a key that is silently ignored is a promise broken.
 func plannedKeys() []string {
 	return []string{
-		"lineage", "guard", "ramp", "webhook",
+		"lineage",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +36,11 @@ type service struct {
 	parts   parts
 
 	cfg     atomic.Pointer[config]  // in force
-	judging atomic.Pointer[judging] // in force
+	judging atomic.Pointer[judging] // in force, with its docket
 	phase   atomic.Pointer[string]  // one of web's; pages show it
+
+	beginning sync.Mutex   // held while a run begins that no version has begun
+	versions  versionLimit // of the candidate
 
 	reloading chan struct{}              // full while somebody reloads
 	reloaded  atomic.Pointer[web.Reload] // the last one; nil before it
@@ -81,6 +85,7 @@ func (s *service) open(cfg config) (err error) {
 		Deliver:       func() multicast.Deliver { return deliver },
 		Observe:       metrics.Observe,
 		ObserveShadow: metrics.ObserveShadow,
+		Turned:        func(turn multicast.Turn) { s.web.Turned(turn) }, // the proxy runs when all is open
 	})
 	if err != nil {
 		return fmt.Errorf("setting up the proxy: %w", err)
@@ -91,12 +96,13 @@ func (s *service) open(cfg config) (err error) {
 	if err != nil {
 		return err
 	}
-	run, err := s.startRun(cfg, rules)
+	if err := s.versions.restore(s.db); err != nil {
+		return err
+	}
+	first, err := s.begin(context.Background(), cfg, rules, store.Beginning{By: "start"})
 	if err != nil {
 		return err
 	}
-	first := s.judge(cfg, rules, run)
-	s.judging.Store(first)
 	deliver = first.deliver
 	return s.openPages(cfg, metrics)
 }
@@ -116,7 +122,8 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Suggestions: func() []diff.Suggestion {
 			return s.judging.Load().comparer.Suggestions()
 		},
-		Reload: s.reload,
+		Reload:   s.reload,
+		BeginRun: s.beginRun,
 	})
 	s.webhook = web.NewWebhook(web.WebhookDeps{
 		Log: s.log, DB: s.db, Metrics: metrics, Page: s.dashboard,
@@ -126,7 +133,8 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 	if err := s.web.Restore(context.Background()); err != nil {
 		return fmt.Errorf("restoring the switch and the rate: %w", err)
 	}
-	if now := s.proxy.Shadowing(); now != before {
+	rising := s.proxy.RampMark() != "" // then the rate is the ramp's
+	if now := s.proxy.Shadowing(); now.Enabled != before.Enabled || now.Sample != before.Sample && !rising {
 		s.log.Warn("the switch and the rate set on the dashboard win over the configuration",
 			"enabled", now.Enabled, "sample", now.Sample, "configured", before.Sample)
 	}

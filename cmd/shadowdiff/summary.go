@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+
+	"shadowdiff/multicast"
 )
 
 // summary says in one line what the configuration makes of this process.
@@ -13,9 +15,13 @@ func (c config) summary() string {
 	} else if n > 1 {
 		rules = fmt.Sprintf("%d rules", n)
 	}
+	rate := c.Sample.String()
+	if steps := c.Ramp.Steps; len(steps) > 0 {
+		rate = fmt.Sprintf("from %s to %s", steps[0], steps[len(steps)-1])
+	}
 	return fmt.Sprintf("clients on %s, primary %s, secondary %s, candidate %s, sample %s, %s, dashboard on %s, db %s",
 		c.Listen, c.Primary, cmp.Or(c.Secondary, "none"), cmp.Or(c.Candidate, "none"),
-		c.Sample, rules, c.Web.Listen, c.Store.Path)
+		rate, rules, c.Web.Listen, c.Store.Path)
 }
 
 // warnings says what is allowed and makes the comparison, or a connection, less than it seems. Roles that are treated
@@ -28,7 +34,21 @@ func (c config) warnings() []string {
 	case c.Secondary == "":
 		all = append(all, "no secondary: noise counts against the candidate, and the verdict is never equivalent")
 	}
-	return append(all, c.unverified()...)
+	return append(append(all, c.unwatched()...), c.unverified()...)
+}
+
+// unwatched says what of the ramp is not as it may seem.
+func (c config) unwatched() (all []string) {
+	if len(c.Ramp.Steps) == 0 {
+		return nil
+	}
+	if !c.Guard.Watches() {
+		all = append(all, "no limit of guard is set: the ramp rises and nothing watches")
+	}
+	if c.Sample != multicast.DefaultConfig().Sample {
+		all = append(all, "sample is not used: the ramp sets the rate")
+	}
+	return all
 }
 
 // unverified names the peers that may be anybody.
