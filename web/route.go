@@ -60,6 +60,9 @@ func (s *Server) current(snap *store.Snapshot, route string) string {
 	if route == "" || routeOf(snap, route) != nil {
 		return route
 	}
+	if snap.Run.ID != s.deps.DB.Snapshot().Run.ID {
+		return s.deps.DB.CurrentName(route)
+	}
 	return s.deps.DB.CurrentRoute(route)
 }
 
