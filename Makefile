@@ -59,7 +59,7 @@ bench: ## every benchmark, and comparing beside what else compares JSON
 	@go -C tools/peers run .
 
 .PHONY: bench-verdict
-bench-verdict: ## the promises of docs/verdict.md by simulation, beside the predecessor's rule; fails on more false alarms than alpha; BENCH takes flags, as BENCH=-quick
+bench-verdict: ## the promises of docs/verdict.md by simulation, beside Diffy's rule; fails on more false alarms than alpha; BENCH takes flags, as BENCH=-quick
 	@go -C tools/verdict run . $(BENCH)
 
 .PHONY: bench-proxy

@@ -71,7 +71,7 @@ func exceeded(what string, wrong, runs int) []string {
 // falseAlarms watches noise after every request.
 func falseAlarms(cfg config) (broken []string) {
 	fmt.Print("\n## Noise that is ever marked, in runs of 5,000 requests\n\n" +
-		"| no real difference | runs | shadowdiff | E ≥ 20, one test | predecessor's rule | z-test at 5 % | fails above |\n|---|---|---|---|---|---|---|\n")
+		"| no real difference | runs | shadowdiff | E ≥ 20, one test | Diffy's rule | z-test at 5 % | fails above |\n|---|---|---|---|---|---|---|\n")
 	for i, w := range worlds() {
 		runs, part := cfg.of(w.runs), uint64(100+i)
 		broken = append(broken, agrees(cfg, w.name, w.begin, part)...)
@@ -136,7 +136,7 @@ func onceLooked(cfg config) []string {
 		}
 		diffy[run], ours[run] = diffyFlags(b+both, c+both, 1000), diff.Evidence(b, c) >= math.Log(20)
 	})
-	fmt.Printf("\nRare noise (0.1 %% on each side), looked at once after 1,000 requests, %d runs: predecessor's rule %s, E ≥ 20 %.2f %%.\n",
+	fmt.Printf("\nRare noise (0.1 %% on each side), looked at once after 1,000 requests, %d runs: Diffy's rule %s, E ≥ 20 %.2f %%.\n",
 		runs, share(count(diffy), runs), 100*float64(count(ours))/float64(runs))
 	return exceeded("rare noise, looked at once", count(ours), runs)
 }
@@ -144,17 +144,22 @@ func onceLooked(cfg config) []string {
 // manyFields has fields arrive one after another, with faults among them.
 func manyFields(cfg config) (broken []string) {
 	fmt.Print("\n## Fields that arrive one after another, with true faults among them\n\n" +
-		"| noisy fields, faults | requests | runs | shadowdiff marks noise | faults found | latched e-BH marks noise | predecessor's rule | fails above |\n|---|---|---|---|---|---|---|---|\n")
-	for i, m := range []struct{ noisy, faults, every, requests, runs int }{{60, 8, 50, 5000, 400}, {1000, 24, 4, 6000, 150}} {
+		"| noisy fields, faults | requests | runs | shadowdiff marks noise | faults found | latched e-BH marks noise | Diffy's rule | fails above |\n|---|---|---|---|---|---|---|---|\n")
+	for i, m := range []struct {
+		arrival
+		requests, runs, look int
+	}{
+		{arrival{60, 8, 50, 0.25, 0.25, 0.2, true}, 5000, 300, 10},
+		{arrival{1000, 24, 4, 0.002, 0.1, 0.05, false}, 6000, 150, 100},
+	} {
 		runs, part := cfg.of(m.runs), uint64(300+i)
-		begin := arriving(m.noisy, m.faults, m.every)
-		broken = append(broken, agrees(cfg, fmt.Sprintf("%d noisy fields", m.noisy), begin, part)...)
+		broken = append(broken, agrees(cfg, fmt.Sprintf("%d noisy fields", m.noisy), m.begin, part)...)
 		ours, ebh, diffy, faults := make([]bool, runs), make([]bool, runs), make([]bool, runs), make([]int, runs)
 		each(runs, cfg.seed, part, func(run int, rnd *rand.Rand) {
-			next, watch, latched := begin(rnd), newWatcher(), map[string]bool{}
+			next, watch, latched := m.begin(rnd), newWatcher(), map[string]bool{}
 			for request := range m.requests {
 				watch.add(next())
-				if request%50 == 49 { // a look at each request would only add to its alarms
+				if request%m.look == 0 { // a look at each request would only add to its alarms
 					all, _ := watch.tally.Cut()
 					eBH(all, latched)
 				}

@@ -1,7 +1,6 @@
-// Command verdict simulates what docs/verdict.md promises, with the product's own counting and evidence, beside the rule
-// that its predecessor goes by: how often noise is ever marked while one looks after every request, how many requests it
-// takes to find a real difference, and how often an interval misses. Seeds are fixed, so that it prints the same each
-// time.
+// Command verdict simulates what docs/verdict.md promises, with the product's own counting and evidence, beside the
+// default rule of Diffy: how often noise is ever marked while one looks after every request, how many requests it takes
+// to find a real difference, and how often an interval misses. Seeds are fixed, so that it prints the same each time.
 //
 //	verdict [-quick] [-seed 1]
 //

@@ -7,8 +7,8 @@ import (
 	"shadowdiff/diff"
 )
 
-// The predecessor's rule, where it errs and where it does not.
-func TestThePredecessorsRuleIsTheirs(t *testing.T) {
+// The Diffy's rule, where it errs and where it does not.
+func TestDiffysRuleIsTheirs(t *testing.T) {
 	for _, c := range []struct {
 		requests, raw, noise int64
 		flagged              bool
@@ -36,7 +36,7 @@ func TestTheWatcherMarksWhatTheJudgeDoes(t *testing.T) {
 			t.Errorf("%s: %v", w.name, err)
 		}
 	}
-	if err := checked(arriving(40, 40, 5)(rand.New(rand.NewPCG(2, 2))), 600); err != nil {
+	if err := checked(arrival{40, 40, 5, 0.01, 0.1, 0.05, false}.begin(rand.New(rand.NewPCG(2, 2))), 600); err != nil {
 		t.Error(err)
 	}
 }

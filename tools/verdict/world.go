@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"shadowdiff/diff"
@@ -148,36 +149,47 @@ func answered(rnd *rand.Rand, candidate, control float64) *diff.Comparison {
 	return compared(randomBoolean(rnd))
 }
 
-// arriving is a run in which fields begin to differ one after another: so many with noise, at rates from 0.2 to 10 % on
-// each side, and among them faults that the candidate has in 5 % of the requests more.
-func arriving(noisy, faults, every int) func(rnd *rand.Rand) func() *diff.Comparison {
-	return func(rnd *rand.Rand) func() *diff.Comparison {
-		names, rates := make([]string, noisy+faults), make([]float64, noisy+faults)
-		bad := make([]bool, len(names))
-		for _, k := range rnd.Perm(len(names))[:faults] {
-			bad[k] = true
+// arrival is a run in which fields begin to differ one after another: so many with noise, at rates from low to high on
+// each side, and among them faults that the candidate has in a share of the requests more.
+type arrival struct {
+	noisy, faults, every int // every: requests between two beginnings
+	low, high, excess    float64
+	first                bool // the faults are there from the start
+}
+
+func (a arrival) begin(rnd *rand.Rand) func() *diff.Comparison {
+	names, rates := make([]string, a.noisy+a.faults), make([]float64, a.noisy+a.faults)
+	bad := make([]bool, len(names))
+	places := rnd.Perm(len(names))
+	if a.first {
+		slices.Sort(places)
+	}
+	for _, k := range places[:a.faults] {
+		bad[k] = true
+	}
+	for k := range names {
+		names[k], rates[k] = fmt.Sprintf("body.noise%d", k), a.low*math.Pow(a.high/a.low, rnd.Float64())
+		if bad[k] {
+			names[k] = fmt.Sprintf("body.fault%d", k)
 		}
-		for k := range names {
-			names[k], rates[k] = fmt.Sprintf("body.noise%d", k), 0.002*math.Pow(50, rnd.Float64())
+	}
+	request, begun := 0, 0
+	if a.first {
+		begun = a.faults
+	}
+	return func() *diff.Comparison {
+		request++
+		var fields []diff.FieldComparison
+		for k := range min(len(names), begun+1+request/a.every) {
+			p, q := rates[k], rates[k]
 			if bad[k] {
-				names[k] = fmt.Sprintf("body.fault%d", k)
+				p += a.excess
+			}
+			if c, s := rnd.Float64() < p, rnd.Float64() < q; c || s {
+				fields = append(fields, at(names[k], one(c), one(s)))
 			}
 		}
-		request := 0
-		return func() *diff.Comparison {
-			request++
-			var fields []diff.FieldComparison
-			for k := range min(len(names), 1+request/every) {
-				p, q := rates[k], rates[k]
-				if bad[k] {
-					p += 0.05
-				}
-				if a, b := rnd.Float64() < p, rnd.Float64() < q; a || b {
-					fields = append(fields, at(names[k], one(a), one(b)))
-				}
-			}
-			return compared(fields...)
-		}
+		return compared(fields...)
 	}
 }
 
