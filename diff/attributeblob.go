@@ -58,9 +58,15 @@ func (w *blobWriter) row(row *[marks]int64) {
 	}
 }
 
-func (r *blobReader) row() (row [marks]int64) {
+// row reads the counts of an attribute with so many values.
+func (r *blobReader) row(values int) (row [marks]int64) {
 	bits := r.count()
-	if bits >= 1<<marks {
+	for m := values + 1; m < markOther; m++ {
+		if bits&(1<<m) != 0 {
+			r.fail()
+		}
+	}
+	if bits >= 1<<marks || r.faulty {
 		r.fail()
 		return row
 	}
@@ -95,7 +101,7 @@ func (r *RouteAttributes) UnmarshalBinary(b []byte) error {
 		if in.faulty {
 			break
 		}
-		read.fields = append(read.fields, in.field(len(read.list)))
+		read.fields = append(read.fields, in.field(read.list))
 	}
 	if err := in.end(); err != nil {
 		return fmt.Errorf("decode attributes: %w", err)
@@ -114,20 +120,21 @@ func (r *blobReader) attribute() Attribute {
 			r.fail()
 		}
 	}
-	a.counts = r.row()
+	a.counts = r.row(len(a.Values))
 	return a
 }
 
-func (r *blobReader) field(attributes int) *attributeField {
+func (r *blobReader) field(attributes []Attribute) *attributeField {
 	f := &attributeField{field: r.text(mostBlobText)}
-	f.grow(attributes)
+	f.grow(len(attributes))
 	if r.flag() {
-		f.rebase(attributes)
+		f.rebase(len(attributes))
 	}
 	for i := range attributes {
-		f.alone[i], f.both[i] = r.row(), r.row()
+		values := len(attributes[i].Values)
+		f.alone[i], f.both[i] = r.row(values), r.row(values)
 		if f.base != nil {
-			f.base[i] = r.row()
+			f.base[i] = r.row(values)
 		}
 	}
 	return f

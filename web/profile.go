@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -51,12 +52,12 @@ type roleProfile struct {
 }
 
 type profileValue struct {
-	Value   diff.Excerpt `json:"value"` // JSON; null where only the shape and the length are kept
-	Shape   string       `json:"shape"`
-	Length  *int64       `json:"length"`
-	Cut     bool         `json:"cut"`
-	AtLeast int64        `json:"at_least"`
-	AtMost  int64        `json:"at_most"`
+	Value   json.RawMessage `json:"value"` // null, with no shape "null", where only the shape and the length are kept
+	Shape   string          `json:"shape"`
+	Length  *int64          `json:"length"`
+	Cut     bool            `json:"cut"`
+	AtLeast int64           `json:"at_least"`
+	AtMost  int64           `json:"at_most"`
 }
 
 type distribution struct {
@@ -142,7 +143,10 @@ func roleProfileOf(p *diff.RoleProfile) roleProfile {
 		Numbers: distributionOf(&p.Numbers), Lengths: distributionOf(&p.Lengths),
 	}
 	for _, v := range p.Values.List() {
-		one := profileValue{Value: v.Text, Shape: v.Shape, Cut: v.Cut, AtLeast: v.Count - v.Over, AtMost: v.Count}
+		one := profileValue{Shape: v.Shape, Cut: v.Cut, AtLeast: v.Count - v.Over, AtMost: v.Count}
+		if v.Text != "" {
+			one.Value = json.RawMessage(v.Text)
+		}
 		if v.Length >= 0 {
 			one.Length = &v.Length
 		}
