@@ -60,6 +60,7 @@ func (s *Server) routePages(r chi.Router) {
 func (s *Server) routeAPI(r chi.Router) {
 	r.Use(compressed)
 	r.Get("/equivalence", s.api(s.equivalence))
+	r.Get("/report", s.api(s.report))
 	r.Get("/tallies", s.api(s.tallies))
 	r.Get("/gate", s.api(s.gate))
 	r.Post("/gate", s.api(s.gate)) // for those who can only POST: it changes nothing
