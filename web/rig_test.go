@@ -200,7 +200,9 @@ func (r *rig) do(method, path, body string, headers ...string) answer {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(b)}
+	a := answer{resp.StatusCode, resp.Header, string(b)}
+	r.described(method, path, a)
+	return a
 }
 
 // get reads a path that must exist.
