@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -56,12 +57,16 @@ func (db *DB) Runs(ctx context.Context, limit int, cursor string) (items []RunRe
 // RunRecord returns one run, or ErrNotFound.
 func (db *DB) RunRecord(ctx context.Context, id int64) (RunRecord, error) {
 	row, err := db.runWhere(ctx, `id = ?`, id)
+	s := db.live(id)
+	if errors.Is(err, ErrNotFound) && s != nil { // the disk has not taken it yet
+		row, err = &runRow{Run: s.Run}, nil
+	}
 	if err != nil {
 		return RunRecord{}, fmt.Errorf("run %d: %w", id, err)
 	}
 	record := row.record()
 	record.Summary, err = db.summaryOf(ctx, row)
-	if s := db.live(id); s != nil {
+	if s != nil {
 		record.Run, record.Counters = s.Run, s.Counters
 	}
 	return record, err

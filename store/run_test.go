@@ -422,3 +422,57 @@ func TestFewRunsThatAreOverAreKept(t *testing.T) {
 		t.Errorf("a change does not show: %+v", s.Run)
 	}
 }
+
+// BenchmarkReadARunThatIsOver reads and judges a run of 1,000 routes with 20 differing fields each, and sets it beside
+// another: what a page of an earlier run costs when it is not in memory, and when it is.
+func BenchmarkReadARunThatIsOver(b *testing.B) {
+	cfg := DefaultConfig()
+	cfg.Path = filepath.Join(b.TempDir(), "large.db")
+	db := openStore(b, cfg, Deps{})
+	for range 2 {
+		run := beginRun(b, db, "large")
+		var fields []diff.FieldComparison
+		for i := range 20 {
+			fields = append(fields, field(fmt.Sprintf("body.field_%03d", i), 1, diff.Level(i%2)))
+		}
+		for i := range 20_000 {
+			c := compared(fmt.Sprintf("GET /route/%03d", i%1000), noon.Add(time.Duration(i)*time.Millisecond), fields...)
+			c.Exchange = nil // no samples
+			db.Record(run.ID, c)
+		}
+		flush(b, db)
+	}
+	closeStore(b, db)
+	db = openStore(b, cfg, Deps{})
+	if _, _, err := db.BeginRun(context.Background(), Beginning{Fingerprint: candidateV1, New: true}); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("disk", func(b *testing.B) {
+		for b.Loop() {
+			db.ledgers.past.forget(1)
+			if s := snapshotOf(b, db, 1); len(s.Tallies.Fields) != 20_000 {
+				b.Fatalf("%d fields", len(s.Tallies.Fields))
+			}
+		}
+	})
+	b.Run("memory", func(b *testing.B) {
+		for b.Loop() {
+			snapshotOf(b, db, 1)
+		}
+	})
+	b.Run("contrast", func(b *testing.B) {
+		then, now := snapshotOf(b, db, 1), snapshotOf(b, db, 2)
+		for b.Loop() {
+			if c := NewContrast(then, now, db.CurrentName); len(c.Fields) == 0 {
+				b.Fatal("no field is confirmed")
+			}
+		}
+	})
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			if list, _, err := db.Runs(context.Background(), 0, ""); err != nil || len(list) != 3 || list[2].Summary.Word != diff.Different {
+				b.Fatalf("%+v, %v", list, err)
+			}
+		}
+	})
+}

@@ -172,6 +172,9 @@ func TestAVersionBeginsARunOnAFullDisk(t *testing.T) {
 	if s := snapshotOf(t, db, second.ID); s.Tallies.Total.Compared != 4 {
 		t.Errorf("%d compared", s.Tallies.Total.Compared)
 	}
+	if r, err := db.RunRecord(context.Background(), second.ID); err != nil || r.Name != "version 2" || r.Summary.Compared != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
 	pragma(t, db, `query_only = 0`)
 	flush(t, db)
 	closeStore(t, db)
