@@ -41,7 +41,8 @@ type docket struct {
 	spells  []spell    // the runs in force lately, the last one now
 	known   []*judging // of versions, the last one told last
 	earlier turn
-	late    time.Time // when it was last complained of that a run cannot be counted in
+
+	complained time.Time // when the log was last told of what may go wrong with every exchange
 }
 
 // spell is since when a run is in force.
@@ -52,7 +53,7 @@ type spell struct {
 
 const (
 	keptSpells = 64 // an exchange that is older than all of them is of the oldest
-	keptKnown  = 8
+	keptKnown  = 16
 )
 
 // putInForce has the exchanges of requests that arrive from now on count in a run. The caller holds mu.
@@ -106,11 +107,18 @@ func (d *docket) assign(ex *multicast.Exchange) *judging {
 	case errors.Is(err, store.ErrManyRuns):
 		d.versions.refuse(d, tooManyAtOnce)
 		return d.latest()
-	case err != nil && time.Since(d.late) > time.Minute:
-		d.late = time.Now()
-		d.log.Error("an exchange cannot be counted: its run is over", "run", j.run.ID, "err", err)
+	case err != nil:
+		d.complainOf("an exchange cannot be counted: its run is over", "run", j.run.ID, "err", err)
 	}
 	return j
+}
+
+// complainOf logs what may go wrong with every exchange, once a minute. The caller holds mu.
+func (d *docket) complainOf(message string, args ...any) {
+	if time.Since(d.complained) > time.Minute {
+		d.complained = time.Now()
+		d.log.Error(message, args...)
+	}
 }
 
 // begin makes the run of this docket the one in force: that which is, or a new one.

@@ -79,7 +79,7 @@ func (d *docket) ofVersion(j *judging, version string) *judging {
 func (d *docket) adopt(j *judging, version string) {
 	run, err := d.db.TellVersion(context.Background(), j.run.ID, version)
 	if err != nil {
-		d.log.Error("the version of a run could not be noted", "run", j.run.ID, "version", version, "err", err)
+		d.complainOf("the version of a run could not be noted", "run", j.run.ID, "version", version, "err", err)
 		return
 	}
 	if run.Name != j.run.Name {
@@ -110,7 +110,7 @@ func (d *docket) elsewhere(j *judging, version string) *judging {
 		d.versions.refuse(d, tooManyAtOnce)
 		return j
 	case !errors.Is(err, store.ErrNotFound):
-		d.log.Error("the run of a version could not be found", "version", version, "err", err)
+		d.complainOf("the run of a version could not be found", "version", version, "err", err)
 		return j
 	}
 	if !d.versions.take(d, version) {
@@ -120,7 +120,7 @@ func (d *docket) elsewhere(j *judging, version string) *judging {
 		New: true, Name: store.VersionName(version), Version: version, By: store.BegunByVersion, Anyway: true,
 	})
 	if err != nil {
-		d.log.Error("no run could be begun for a version", "version", version, "err", err)
+		d.complainOf("no run could be begun for a version", "version", version, "err", err)
 		return j
 	}
 	return begun
@@ -157,7 +157,7 @@ func (d *docket) turn(j *judging, version string) {
 	}
 	run, err := d.db.TakeUpRun(context.Background(), j.run.ID)
 	if err != nil {
-		d.log.Error("a run could not be taken up", "run", j.run.ID, "err", err)
+		d.complainOf("a run could not be taken up", "run", j.run.ID, "err", err)
 		d.earlier = turn{}
 		return
 	}
@@ -172,8 +172,9 @@ type versionLimit struct {
 	last  string      // version told last that was not followed
 	news  time.Time   // when it was first told
 	full  bool
-	said  string // what was complained of; empty: nothing
-	bad   string // and of a version that is none
+	said  string    // what was complained of; empty: nothing
+	since time.Time // and when
+	bad   string    // and of a version that is none
 }
 
 const (
@@ -224,10 +225,11 @@ func (l *versionLimit) take(d *docket, version string) bool {
 func (l *versionLimit) refuse(d *docket, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.said != "" {
+	if l.current() {
 		return
 	}
 	l.said = fmt.Sprintf("what the candidate tells in %s begins no runs for now: %s; name another header in version_header, or \"none\"", d.header, why)
+	l.since = time.Now()
 	d.log.Warn(l.said)
 }
 
@@ -245,10 +247,16 @@ func (l *versionLimit) unreadable(d *docket, why error) {
 func (l *versionLimit) troubles() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, text := range []string{l.said, l.bad} {
-		if text != "" {
-			list = append(list, text)
-		}
+	if l.current() {
+		list = append(list, l.said)
+	}
+	if l.bad != "" {
+		list = append(list, l.bad)
 	}
 	return list
+}
+
+// current tells whether what was complained of is still so.
+func (l *versionLimit) current() bool {
+	return l.said != "" && (l.full || time.Since(l.since) < versionSpan)
 }
