@@ -60,6 +60,7 @@ type Proxy struct {
 	tunnels     tunnels
 	guard       guard
 	ramp        ramp
+	inquiries   inquiries
 }
 
 // New readies a proxy for a valid configuration; it opens no connection. It fails with all faults of the configuration,
@@ -77,6 +78,7 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	p.comparers.wake.L = &p.comparers.mu
 	p.dispatcher.proxy, p.dispatcher.enabled = p, true
 	p.dispatcher.asked = make(map[*flight]struct{})
+	p.inquiries.slots = make(chan struct{}, maxAsks)
 	p.guard.proxy, p.guard.usage, p.guard.turns = p, readUsage, make(chan Turn, 64)
 	first, err := p.newSetup(cfg, nil)
 	if err != nil {
@@ -116,6 +118,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	p.dispatcher.legs.Wait()
 	p.comparers.stop()
 	p.tunnels.close()
+	p.inquiries.close()
 	p.setup.Load().close(nil)
 	return nil
 }
