@@ -202,6 +202,7 @@ func (db *DB) renew(ctx context.Context) error {
 
 // rewrite has the next flush write all that the memory holds of the run: the disk has nothing of it.
 func (l *ledger) rewrite() {
+	l.profiles.again()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.series.rewrite()

@@ -193,14 +193,15 @@ func (d *database) closePools() error {
 func (d *database) close() error { return errors.Join(d.closePools(), d.lock.release()) }
 
 // size is the bytes on disk: of the database and its log.
-func (d *database) size() int64 {
-	var total int64
-	for _, path := range []string{d.path, d.path + "-wal"} {
-		if info, err := os.Stat(path); err == nil {
-			total += info.Size()
-		}
+func (d *database) size() int64 { return sizeOf(d.path) + d.logSize() }
+
+func (d *database) logSize() int64 { return sizeOf(d.path + "-wal") }
+
+func sizeOf(path string) int64 {
+	if info, err := os.Stat(path); err == nil {
+		return info.Size()
 	}
-	return total
+	return 0
 }
 
 // explain adds what to do to the errors of SQLite that a person can mend.

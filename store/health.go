@@ -27,6 +27,7 @@ type health struct {
 	last   Health
 	code   int  // SQLite's, of the trouble that was logged last
 	over   bool // that the file is too large was logged
+	thin   bool // that details were removed was logged
 	behind bool // that sweeping fails was logged
 }
 
@@ -89,12 +90,22 @@ func (h *health) unpackable(log *slog.Logger, route string, err error) {
 	h.last.SamplesLost++
 }
 
+// thinned logs once that runs that are over lose what they knew of fields.
+func (h *health) thinned(log *slog.Logger) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.thin {
+		log.Warn("the database is over store.max_size: what runs that are over know of fields without a confirmed difference is removed")
+	}
+	h.thin = true
+}
+
 // oversize logs once that the counts alone are more than the file may hold.
 func (h *health) oversize(log *slog.Logger, bytes int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.over {
-		log.Warn("the database is over store.max_size without any sample in it", "bytes", bytes)
+		log.Warn("the database is over store.max_size and nothing that may be removed is left in it", "bytes", bytes)
 	}
 	h.over = true
 }

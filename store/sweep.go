@@ -56,30 +56,6 @@ func (db *DB) dropOld(ctx context.Context, now time.Time) (more bool, err error)
 	return n == dropAtOnce, nil
 }
 
-// dropOver removes the oldest samples once the database is larger than it may be, until nine tenths of that are in use.
-func (db *DB) dropOver(ctx context.Context, _ time.Time) (more bool, err error) {
-	pages, free, err := db.pages(ctx)
-	if err != nil {
-		return false, err
-	}
-	used, most := pages-free, int64(db.cfg.MaxSize)/pageBytes
-	if used > most || pages > most && used > most/10*9 {
-		db.over = true
-	}
-	if !db.over || used <= most/10*9 {
-		db.over = false
-		return false, nil
-	}
-	n, err := db.drop(ctx, (used-most/10*9)*pageBytes, math.MaxInt64)
-	if err != nil {
-		return false, fmt.Errorf("remove samples over the size: %w", err)
-	}
-	if n == 0 {
-		db.health.oversize(db.deps.Log, used*pageBytes)
-	}
-	return n > 0, nil
-}
-
 // pageBytes is SQLite's page size, its default since 2016.
 const pageBytes = 4096
 
@@ -93,16 +69,30 @@ func (db *DB) pages(ctx context.Context) (pages, free int64, err error) {
 	return pages, free, nil
 }
 
-// shrink gives free pages back when they are many (a few are soon used again), or the file is larger than it may be.
+// shrink gives free pages back when they are many (a few are soon used again), or the file is larger than it may be, and
+// then its log.
 func (db *DB) shrink(ctx context.Context, _ time.Time) (more bool, err error) {
 	pages, free, err := db.pages(ctx)
 	if err != nil {
 		return false, err
 	}
-	over := pages*pageBytes > int64(db.cfg.MaxSize)
-	if free == 0 || !over && (free < 256 || free < pages/20) {
-		return false, nil
+	if free > 0 && (pages > db.mostPages() || free >= 256 && free >= pages/20) {
+		if err := db.free(ctx); err != nil {
+			return false, err
+		}
+		more = free > freeAtOnce
 	}
+	if !more && db.file.size() > int64(db.cfg.MaxSize) { // readers may keep it from ending: then at the next sweep
+		_, err = db.file.write.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	}
+	if err != nil {
+		return false, fmt.Errorf("shrink the database: %w", err)
+	}
+	return more, nil
+}
+
+// free gives some free pages back.
+func (db *DB) free(ctx context.Context) error {
 	rows, err := db.file.write.QueryContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, freeAtOnce))
 	if err == nil { // each page freed is a step of the statement
 		for rows.Next() {
@@ -113,9 +103,9 @@ func (db *DB) shrink(ctx context.Context, _ time.Time) (more bool, err error) {
 		_, err = db.file.write.ExecContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`)
 	}
 	if err != nil {
-		return false, fmt.Errorf("shrink the database: %w", err)
+		return fmt.Errorf("shrink the database: %w", err)
 	}
-	return free > freeAtOnce, nil
+	return nil
 }
 
 // victim is a sample to be removed.
