@@ -362,3 +362,33 @@ func BenchmarkRecordProfiles(b *testing.B) {
 		db.Record(run, compared)
 	}
 }
+
+// The keys of a large object fold in a field's name: what is redacted is known by those that were sent.
+func TestSamplesRedactWhatHasFolded(t *testing.T) {
+	db := openStore(t, testConfig(t), Deps{})
+	run := startRun(t, db, candidateV1)
+	ex := exchange("", noon)
+	for role := range ex.Responses {
+		ex.Responses[role] = planted(1, role)
+		delete(ex.Responses[role].Header, "X-Secret") // which this configuration does not redact
+	}
+	db.Record(run.ID, profiler(t, db, new(normalize.Names)).Compare(ex))
+	flush(t, db)
+	s, err := db.Sample(t.Context(), db.Snapshot().SampleIDs("", "body.env.{}")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded := 0
+	for _, d := range append(s.Candidate, s.Control...) {
+		if d.Field != "body.env.{}" {
+			continue
+		}
+		folded++
+		if strings.Contains(string(d.Left+d.Right), secret) {
+			t.Errorf("%s shows %s against %s", *d.LeftPointer, d.Left, d.Right)
+		}
+	}
+	if folded < 100 {
+		t.Errorf("%d differences in the large object", folded)
+	}
+}

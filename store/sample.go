@@ -125,7 +125,8 @@ func (p *packer) differences(list []diff.Difference, redacted *[3]multicast.Resp
 		d := &list[i]
 		kept[i] = headDifference{
 			Field: text(d.Field), LeftPointer: (*text)(d.LeftPointer), RightPointer: (*text)(d.RightPointer), Kind: text(d.Kind),
-			Left: p.excerpt(d.Field, d.Left, &redacted[multicast.Primary]), Right: p.excerpt(d.Field, d.Right, &redacted[right]), Note: text(d.Note),
+			Left:  p.excerpt(normalize.FieldAt(d.Field, d.LeftPointer), d.Left, &redacted[multicast.Primary]),
+			Right: p.excerpt(normalize.FieldAt(d.Field, d.RightPointer), d.Right, &redacted[right]), Note: text(d.Note),
 		}
 	}
 	return kept
