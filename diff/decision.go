@@ -24,7 +24,21 @@ func (s *scope) decide(v *Verdict) {
 			v.Word, v.Reasons = Equivalent, s.proof(v)
 		}
 	}
+	if v.Word == Different {
+		v.Reasons = append(v.Reasons, s.too()...)
+	}
 	v.Reasons = append(v.Reasons, s.asides()...)
+}
+
+// too says what would keep a scope that is "different" from "equivalent" as well.
+func (s *scope) too() (said []string) {
+	if s.erring() {
+		said = append(said, "beside the verdict: "+s.errs())
+	}
+	if s.slow() {
+		said = append(said, "beside the verdict: "+s.tooSlow())
+	}
+	return said
 }
 
 // faults says what makes the scope "different".

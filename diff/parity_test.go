@@ -27,6 +27,10 @@ func TestACandidateWithMoreErrorsIsNotEquivalent(t *testing.T) {
 	want(t, v, Undecided, "the candidate alone answers with an error, or not at all, in 14 of 50,014 requests, the control alone in 0")
 	same(t, "errors", []int64{v.CandidateErrors, v.ControlErrors}, []int64{14, 0})
 
+	// Beside a difference it is named, too.
+	v = judged(t, erred(story(NewTally(nil), "GET /0", 5000, every(9, at("body.y", 1, 0))), 7, 14, true, false))
+	same(t, "said beside a difference", v.Reasons[2], "beside the verdict: the candidate alone answers with an error, or not at all, in 14 of 5,014 requests, the control alone in 0")
+
 	// As many on the control's side are noise of the network.
 	erred(tally, 7, 12, false, true)
 	if v := judged(t, tally); v.Word != Equivalent {
