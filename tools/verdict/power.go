@@ -24,7 +24,7 @@ type real struct {
 // when is how many requests one run took.
 type when struct {
 	twenty, confirmed, diffy int
-	still                    bool // the Diffy's rule flags it when ours confirms
+	still                    bool // Diffy's rule flags it when ours confirms
 }
 
 // watched looks at a difference after every request until it is confirmed; 0 is never.
@@ -111,9 +111,9 @@ func power(cfg config) []string {
 	return nil
 }
 
-// found sets a real difference beside the Diffy's rule, alone and under noise.
+// found sets a real difference beside Diffy's rule, alone and under noise.
 func found(cfg config) (broken []string) {
-	fmt.Printf("\n## A real difference, beside the Diffy's rule: median requests\n\n" +
+	fmt.Printf("\n## A real difference, beside Diffy's rule: median requests\n\n" +
 		"| more on the candidate's side | noise on each side | runs | E ≥ 20 | confirmed, as the 25th | Diffy's rule: first flagged | flagged at that time | of noise alone it flags |\n|---|---|---|---|---|---|---|---|\n")
 	part := uint64(500)
 	for _, noise := range []float64{0, 0.01, 0.25} {

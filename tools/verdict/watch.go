@@ -16,7 +16,7 @@ type watcher struct {
 	tally *diff.Tally
 	marks []mark
 	known map[mark]bool
-	diffy map[string]bool // fields that the Diffy's rule has flagged at some look
+	diffy map[string]bool // fields that Diffy's rule has flagged at some look
 }
 
 // mark is a confirmation.
@@ -92,7 +92,7 @@ func threshold(j int) float64 {
 	return math.Log(d * d / (20 * alpha))
 }
 
-// diffyFlags is the Diffy's rule at its defaults: more raw differences than noise, by more than 20 % of their sum,
+// diffyFlags is Diffy's rule at its defaults: more raw differences than noise, by more than 20 % of their sum,
 // and by more than 0.03 % of the requests.
 func diffyFlags(raw, noise, requests int64) bool {
 	more := float64(raw - noise)
