@@ -38,11 +38,13 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go -C tools vet ./...
 	@go -C tools/peers vet ./...
 	@go -C tools/verdict vet ./...
+	@go -C tools/monitoring vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
 	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go test -json -run '^TestThousandsOfHangingShadows$$' ./multicast 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
+		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
+		go -C tools/monitoring test -json -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities
