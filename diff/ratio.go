@@ -24,6 +24,9 @@ func (m *mixture) ratioBounds(l *LatencyTally, alpha float64) (lower, upper floa
 		return 0, math.Inf(1)
 	}
 	few, many := m.tailCounts(n, alpha/2)
+	if few < 0 && many > n {
+		return 0, math.Inf(1)
+	}
 	candidateLow, candidateHigh := l.Candidate.percentile(few, many)
 	secondaryLow, secondaryHigh := l.Secondary.percentile(few, many)
 	if candidateLow > 0 {
