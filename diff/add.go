@@ -126,8 +126,8 @@ func (t *Tallies) Check() error {
 			return fmt.Errorf("field %q is of route %q, which is not there", f.Field, f.Route)
 		}
 		for k := range f.Tests {
-			if c := f.Tests[k]; min(c.CandidateOnly, c.ControlOnly, c.Both) < 0 || c.Order < 0 {
-				return fmt.Errorf("field %q of route %q has counts below 0", f.Field, f.Route)
+			if c := f.Tests[k]; !possible(c.CandidateOnly, c.ControlOnly, c.Both, int64(c.Order)) {
+				return fmt.Errorf("field %q of route %q has counts that cannot be", f.Field, f.Route)
 			}
 		}
 	}
@@ -137,10 +137,16 @@ func (t *Tallies) Check() error {
 func (r *RouteTally) check() error {
 	c := r.Results
 	switch {
-	case min(r.Compared, r.Failed, r.Raw, r.Noise, r.NoControl, c.CandidateOnly, c.ControlOnly, c.Both) < 0, min(r.Order, r.Latency.Order) < 0:
-		return errors.New("has counts below 0")
+	case !possible(r.Compared, r.Failed, r.Raw, r.Noise, r.NoControl, c.CandidateOnly, c.ControlOnly, c.Both,
+		r.Latency.Slower, r.Latency.Faster, int64(r.Order), int64(r.Latency.Order)):
+		return errors.New("has counts that cannot be")
 	case r.Course.Used < 0 || r.Course.Used > courseSpans:
 		return fmt.Errorf("has a course of %d spans", r.Course.Used)
 	}
 	return nil
+}
+
+// possible says whether these can be counts: none below zero, none so large that sums could overflow.
+func possible(counts ...int64) bool {
+	return !slices.ContainsFunc(counts, func(n int64) bool { return n < 0 || n > 1<<53 })
 }

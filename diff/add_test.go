@@ -316,10 +316,10 @@ func TestTalliesFromElsewhereAreChecked(t *testing.T) {
 		`{"routes":[null]}`:                                                                     "route 0 is null",
 		`{"routes":[{"route":"b"},{"route":"a"}]}`:                                              `route "a" is not in its place`,
 		`{"routes":[{"route":"a"},{"route":"a"}]}`:                                              "or there twice",
-		`{"routes":[{"route":"a","compared":-1}]}`:                                              `route "a" has counts below 0`,
+		`{"routes":[{"route":"a","compared":-1}]}`:                                              `route "a" has counts that cannot be`,
 		`{"routes":[],"fields":[null]}`:                                                         "field 0 is null",
 		`{"routes":[],"fields":[{"route":"a","field":"x","tests":[]}]}`:                         `is of route "a", which is not there`,
-		`{"routes":[{"route":"a"}],"fields":[{"route":"a","field":"x","tests":[{"both":-1}]}]}`: `field "x" of route "a" has counts below 0`,
+		`{"routes":[{"route":"a"}],"fields":[{"route":"a","field":"x","tests":[{"both":-1}]}]}`: `field "x" of route "a" has counts that cannot be`,
 		`{"routes":[{"route":"a"}],"fields":[{"route":"a","field":"x","tests":[]},{"route":"a","field":"b","tests":[]}]}`: `field "b" of route "a" is not in its place`,
 	} {
 		var all Tallies
