@@ -93,7 +93,7 @@ func (t *Attributes) Add(route string, c *Comparison) {
 		return
 	}
 	for i := range c.Fields {
-		if f := &c.Fields[i]; f.Candidate > 0 {
+		if f := &c.Fields[i]; f.Candidate > 0 || drifting(f) {
 			t.differ(r, f, &at)
 		}
 	}
@@ -361,13 +361,19 @@ func (t *Attributes) differ(r *RouteAttributes, fc *FieldComparison, at *[attrib
 		return
 	}
 	rows := f.both
-	if fc.Candidate > fc.Control {
+	if alone(fc) {
 		rows = f.alone
 	}
 	for i := range rows {
 		rows[i][at[i]]++
 	}
 }
+
+// drifting tells of a field in which nothing differs but how great something is in sum: a size, the length of an array.
+func drifting(f *FieldComparison) bool { return f.Candidate == 0 && f.Control == 0 && f.Drift != 0 }
+
+// alone tells whether what differs is the candidate's, beyond what the secondary does.
+func alone(f *FieldComparison) bool { return f.Candidate > f.Control || drifting(f) }
 
 // field finds or begins a field; nil when there is no room.
 func (t *Attributes) field(r *RouteAttributes, fc *FieldComparison, at *[attributesKept]uint8) *attributeField {
@@ -376,7 +382,7 @@ func (t *Attributes) field(r *RouteAttributes, fc *FieldComparison, at *[attribu
 	}
 	if len(r.fields) >= attributeFields || t.fields >= allAttributed {
 		r.refused = true
-		if fc.Candidate <= fc.Control || !t.giveWay(r) {
+		if !alone(fc) || !t.giveWay(r) {
 			return nil
 		}
 	}

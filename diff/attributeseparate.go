@@ -71,8 +71,11 @@ func (r *RouteAttributes) Separating(field string) Separation {
 	case s.Differing < separateLeast:
 		s.Sentence = fmt.Sprintf("Too few requests to say which: %s so far, %d are needed.", plural(s.Differing, "differs", "differ"), separateLeast)
 		return s
+	case s.Others == 0:
+		s.Sentence = "All requests differ."
+		return s
 	case s.Others < separateLeast:
-		s.Sentence = fmt.Sprintf("Nearly all requests differ: only %s not.", plural(s.Others, "does", "do"))
+		s.Sentence = fmt.Sprintf("Nearly all requests differ: %s not.", plural(s.Others, "does", "do"))
 		return s
 	}
 	s.Best = r.best(f, rows)

@@ -71,6 +71,14 @@ func TestComparisonsCarryWhatDiffers(t *testing.T) {
 			"body[] 1:0 | 1 1 11 | 2 2 12 | 3 3 13 | 4 4 14 and 2 more\n",
 		},
 		{"containers by their size", jsons(`{"a":[1,2]}`), jsons(`{"a":[1,2]}`), jsons(`{"a":{"k":1}}`), "body.a 3:0 | array(2) array(2) object(1)\n"},
+		{
+			"an array by its length", jsons(`{"a":[1,2]}`), jsons(`{"a":[1,2]}`), jsons(`{"a":[1,2,3]}`),
+			"body.a[] 4:0 | missing(-1) missing(-1) 3\nbody.a 0:0 | array(2) array(2) array(3)\n",
+		},
+		{
+			"a header's lines", "200\nCache-Control: no-store", "200\nCache-Control: no-store", "200\nCache-Control: private, max-age=5",
+			"header.cache-control 1:0 | \"no-store\" \"no-store\" \"max-age=5, private\"\n",
+		},
 		{"a header and the status", "200\nX-A: 1", "200\nX-A: 1", "500\nX-A: 2", "header.x-a 1:0 | \"1\" \"1\" \"2\"\nstatus 1:0 | 200 200 500\n"},
 		{"headers on both sides", "200\nX-A: 1", "200\nX-A: 2", "200", "header.x-a 4:1 | \"1\" \"2\" missing(-1)\n"},
 		{

@@ -51,6 +51,7 @@ func (g *profileGuard) values(out *Comparison, candidate, control *found, a *ans
 	for i := range out.Fields {
 		s.head(&out.Fields[i])
 	}
+	s.drifts(out, candidate.changes, control.changes)
 	out.Values = s.list[:0]
 	for _, v := range s.list {
 		f := out.field(v.Field)
@@ -148,6 +149,32 @@ func (s *seeing) control(one *sighting) {
 	v.add(place, one.l)
 }
 
+// drifts takes the places of fields that differ only in how great they are: arrays by their lengths.
+func (s *seeing) drifts(out *Comparison, candidate, control []change) {
+	var fields map[string]bool
+	for i := range out.Fields {
+		if f := &out.Fields[i]; drifting(f) && f.Field != FieldSize && len(s.list)+len(fields) < profiledFields {
+			if fields == nil {
+				fields = map[string]bool{}
+			}
+			fields[f.Field] = true
+		}
+	}
+	if fields == nil {
+		return
+	}
+	for i := range candidate {
+		if c := &candidate[i]; fields[c.place.field()] {
+			s.candidate(&sighting{place: c.place, l: c.left, r: c.right})
+		}
+	}
+	for i := range control {
+		if c := &control[i]; fields[c.place.field()] {
+			s.control(&sighting{place: c.place, l: c.left, r: c.right})
+		}
+	}
+}
+
 func (v *FieldValues) add(place [3]SeenValue, left *normalize.Value) {
 	v.Places = append(v.Places, place)
 	v.lefts = append(v.lefts, left)
@@ -166,6 +193,9 @@ func samePlace(one *sighting, left *normalize.Value) bool {
 func (s *seeing) see(v *FieldValues, at *sighting, value *normalize.Value, role multicast.Role) SeenValue {
 	if value == nil {
 		return SeenValue{Shape: ShapeMissing, Length: -1}
+	}
+	if at.place == nil && value.Type == normalize.Array { // a header's lines
+		value = &normalize.Value{Type: normalize.String, Text: normalize.TextOf(string(value.Raw))}
 	}
 	shape := normalize.ShapeOf(value)
 	seen := SeenValue{Shape: shape.String(), Length: -1}

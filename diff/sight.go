@@ -1,6 +1,10 @@
 package diff
 
-import "shadowdiff/normalize"
+import (
+	"strings"
+
+	"shadowdiff/normalize"
+)
 
 // sighting is one place that differs, with what stands there; nil is a side that has nothing.
 type sighting struct {
@@ -56,7 +60,9 @@ func (f *found) saw(field string, kind Kind, l, r []string) {
 // textValue is a header's line as a value; several lines are an array.
 func textValue(lines []string) *normalize.Value {
 	if len(lines) != 1 {
-		return &normalize.Value{Type: normalize.Array, Items: make([]normalize.Value, len(lines))}
+		return &normalize.Value{
+			Type: normalize.Array, Items: make([]normalize.Value, len(lines)), Raw: []byte(strings.Join(lines, ", ")),
+		}
 	}
 	return &normalize.Value{Type: normalize.String, Text: normalize.TextOf(lines[0])}
 }
