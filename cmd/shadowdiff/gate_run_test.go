@@ -1,7 +1,13 @@
 package main
 
 import (
+	"encoding/pem"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,4 +60,25 @@ func TestAGateSavesTheReport(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
+}
+
+// A certificate that is not known is trouble at once; with -ca it is known.
+func TestAGateTrustsItsAuthority(t *testing.T) {
+	t.Parallel()
+	tr := startTrial(t, proves)
+	admin, err := url.Parse(tr.svc.AdminURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(admin))
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	gated("-url", front.URL, "-wait", "1h").must(t, "unknown", exitTrouble, "give its authority with -ca")
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gated("-url", front.URL, "-wait", "0", "-ca", file).must(t, "known", exitUndecided, "UNDECIDED")
 }
