@@ -186,7 +186,7 @@ func (p *Profiles) find(route string, v *FieldValues) *FieldProfile {
 		if v.Candidate <= v.Control || !p.giveWay(route, fields) {
 			return nil
 		}
-		fields, late = p.routes[route], true
+		late = true
 	}
 	f := &FieldProfile{Route: strings.Clone(route), Field: strings.Clone(v.Field), Late: late}
 	p.put(f)
