@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,14 +25,14 @@ func TestTroubleWithTheDisk(t *testing.T) {
 		{"read-only", `query_only = 1`, `query_only = 0`, "readonly"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			trouble(t, c.want,
+			trouble(t, testConfig(t), c.want,
 				func(db *DB) { pragma(t, db, c.begin) },
 				func(db *DB) { pragma(t, db, c.end) })
 		})
 	}
 	t.Run("locked by another program", func(t *testing.T) {
 		var lock func() error
-		trouble(t, "locked",
+		trouble(t, testConfig(t), "locked",
 			func(db *DB) {
 				pragma(t, db, `busy_timeout = 20`)
 				tx, err := rawOpen(t, db.cfg.Path).Begin()
@@ -58,8 +59,8 @@ func pragma(t *testing.T, db *DB, text string) {
 	}
 }
 
-func trouble(t *testing.T, want string, begin, end func(*DB)) {
-	cfg := testConfig(t)
+func trouble(t *testing.T, cfg Config, want string, begin, end func(*DB)) {
+	t.Helper()
 	var log bytes.Buffer
 	db := openStore(t, cfg, Deps{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	run := startRun(t, db, candidateV1)
@@ -141,5 +142,89 @@ func TestConfirmationOutlivesTrouble(t *testing.T) {
 	again := db.Snapshot().Verdict.Differences[0]
 	if !again.Confirmed || again.ConfirmedOn != confirmed.ConfirmedOn || !again.ConfirmedAt.Equal(*confirmed.ConfirmedAt) {
 		t.Errorf("confirmed as %+v, after a restart %+v", confirmed, again)
+	}
+}
+
+// While the writer waits for a disk that another program keeps from it, recording and reading the snapshot do not wait.
+func TestRecordingDoesNotWaitForTheDisk(t *testing.T) {
+	db := openStore(t, testConfig(t), Deps{})
+	run := startRun(t, db, candidateV1)
+	recordMixture(db, run.ID, 1)
+	flush(t, db)
+	pragma(t, db, `busy_timeout = 600000`)
+	other := rawOpen(t, db.cfg.Path)
+	if _, err := other.Exec(`BEGIN EXCLUSIVE`); err != nil {
+		t.Fatal(err)
+	}
+	recordMixture(db, run.ID, 1)
+	flushed := make(chan error, 1)
+	go func() { flushed <- db.Flush(context.Background()) }()
+	for db.file.write.now.Load().Stats().InUse == 0 { // until the flush has the connection
+		runtime.Gosched()
+	}
+	recordMixture(db, run.ID, 2000)
+	if n := db.Snapshot().Tallies.Total.Compared; n != 2 {
+		t.Errorf("%d are shown while the flush is under way", n)
+	}
+	select {
+	case err := <-flushed:
+		t.Errorf("the flush did not wait: %v", err)
+	default:
+	}
+	if _, err := other.Exec(`ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-flushed; err != nil {
+		t.Errorf("the flush that waited: %v", err)
+	}
+	flush(t, db)
+	if n := db.Snapshot().Tallies.Total.Compared; n != 4004 {
+		t.Errorf("%d compared", n)
+	}
+}
+
+// A disk that is away for days costs a bounded number of minutes in memory, and no count: they are laid together.
+func TestMinutesThatWaitAreLaidTogether(t *testing.T) {
+	cfg := testConfig(t)
+	db := openStore(t, cfg, Deps{})
+	run := startRun(t, db, candidateV1)
+	begin := time.Now().Add(-60 * time.Hour)
+	record := func(at time.Time) {
+		c := compared("GET /a", at, field("body.x", 1, 0))
+		c.Exchange = nil
+		db.Record(run.ID, c)
+	}
+	record(begin)
+	record(time.Now().Add(-30 * time.Minute))
+	flush(t, db) // these minutes are on the disk before it goes
+	pragma(t, db, `query_only = 1`)
+	most := 0
+	for at := begin; at.Before(time.Now()); at = at.Add(time.Minute) {
+		record(at)
+		if at.Minute()%20 == 0 {
+			if db.Flush(context.Background()) == nil {
+				t.Fatal("written to a disk that takes nothing")
+			}
+			most = max(most, len(db.ledgers.current().series.minutes))
+		}
+	}
+	if most > 100 {
+		t.Errorf("%d minutes in memory", most)
+	}
+	pragma(t, db, `query_only = 0`)
+	flush(t, db)
+	want := db.Snapshot().Tallies.Total.Compared
+	closeStore(t, db)
+	db = openStore(t, cfg, Deps{})
+	startRun(t, db, candidateV1)
+	for what, f := range map[string]Filter{"all": {}, "the route": {Route: "GET /a"}, "the field": {Route: "GET /a", Field: "body.x"}} {
+		points, err := db.Series(context.Background(), f)
+		var n int64
+		for _, p := range points {
+			n += p.Raw
+		}
+		if err != nil || n != want {
+			t.Errorf("series of %s: %d of %d, %v", what, n, want, err)
+		}
 	}
 }
