@@ -1,13 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 )
 
 // caseVersion is the version of the form of case files that is written here.
@@ -61,10 +64,20 @@ func (s *Server) sampleCase(w http.ResponseWriter, r *http.Request) error {
 		case resp.Over || sample.BodyCut[role]:
 			return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: the body of the %s was not kept whole, being too long", sample.ID, role)
 		}
+		if withheld(resp.Body) {
+			return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: what is to be redacted could not be looked for in the "+
+				"body of the %s, so that nothing of it was kept", sample.ID, role)
+		}
 		*to = &caseAnswer{Status: resp.Status, Header: resp.Header, Trailer: resp.Trailer, bodyAnswer: bodyOf(resp.Body)}
 	}
 	download(w, sampleName(r, ".case.json"))
 	return writeJSON(w, f)
+}
+
+// withheld tells whether a note stands in the place of a whole body: two such notes are equal where the bodies were not.
+func withheld(body []byte) bool {
+	note := strings.TrimSuffix(normalize.Redacted, "]")
+	return len(body) < 100 && bytes.HasPrefix(body, []byte(note)) && bytes.HasSuffix(body, []byte("]"))
 }
 
 func outcomeOf(resp *multicast.Response) multicast.Outcome {
