@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +182,11 @@ func TestRunsByTheAPI(t *testing.T) {
 		if is.ID != 2 || is.Notes != "" || is.Name != "v2.3.0" {
 			t.Errorf("without notes: %+v", is)
 		}
+		l.call(http.MethodPatch, "/api/v1/runs/1", `{"name": "release/2.3 ü"}`, http.StatusOK, &is)
+		l.call(http.MethodGet, "/api/v1/runs/release%2F2.3%20%C3%BC", "", http.StatusOK, &is)
+		if is.ID != 1 || is.Attempt != 1 {
+			t.Errorf("by a name that has to be escaped: %+v", is)
+		}
 		if page := l.page("/"); !strings.Contains(page, "<b>v2.3.0</b>, attempt 2") {
 			t.Error("the overview does not name the attempt")
 		}
@@ -210,7 +218,7 @@ func TestRunsByTheAPI(t *testing.T) {
 			t.Errorf("%+v", page)
 		}
 		activity := l.page("/api/v1/activity?action=run")
-		for _, told := range []string{`in force: \"v2.3.1\" (id 3)`, `run 3: name \"v2.3.0\" (was \"v2.3.1\"), attempt 2`, `run 2: other notes`} {
+		for _, told := range []string{`in force: \"v2.3.1\" (id 3)`, `run 3: name \"v2.3.0\" (was \"v2.3.1\"), attempt 2`, `run 2: other notes`, `run 1: name \"release/2.3 ü\"`} {
 			if !strings.Contains(activity, told) {
 				t.Errorf("the activity does not tell %s: %s", told, activity)
 			}
@@ -293,4 +301,41 @@ func TestTheCandidateTellsItsVersion(t *testing.T) {
 		s := l.svc.db.Snapshot()
 		return s.Run.Name == "nightly" && s.Run.Version == "1.1" && s.Tallies.Total.Compared == 1
 	})
+}
+
+// TestTheVersionHeaderIsNotCompared unless somebody says so, and it is another one where the configuration names it.
+func TestTheVersionHeaderIsNotCompared(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, header, ignored, faults string }{
+		{"", "X-App-Version", "X-App-Version", ""},
+		{"version_header: X-Build\nheaders: {ignore: [X-Lane]}\n", "X-Build", "X-Lane,X-Build", ""},
+		{"headers: {ignore: [x-app-version]}\n", "X-App-Version", "x-app-version", ""},
+		{"headers: {compare: [x-app-version]}\n", "X-App-Version", "", ""},
+		{"version_header: none\n", "", "", ""},
+		{"version_header: X Build\nrun: \"12\"\n", "", "", `run: name "12": would be taken for the id of a run; put a word before it, such as "build 12": not usable; ` +
+			`version_header: "X Build" is no header name ("none" switches it off)`},
+	} {
+		file := filepath.Join(t.TempDir(), "shadowdiff.yaml")
+		if err := os.WriteFile(file, []byte("primary: http://127.0.0.1:9001\n"+c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg, faults := readConfig(file, nil, testEnvironment)
+		var told []string
+		for _, f := range faults {
+			told = append(told, f.message)
+		}
+		slices.Sort(told)
+		if strings.Join(told, "; ") != c.faults {
+			t.Errorf("%q: %q", c.text, told)
+		}
+		if len(faults) > 0 {
+			continue
+		}
+		if got := strings.Join(cfg.normal().Headers.Ignore, ","); got != c.ignored || cfg.versionHeader() != c.header {
+			t.Errorf("%q: ignored %q, looked at %q", c.text, got, cfg.versionHeader())
+		}
+		if len(cfg.Normalize.Headers.Ignore) > 1 {
+			t.Errorf("%q: the configuration itself has changed: %q", c.text, cfg.Normalize.Headers.Ignore)
+		}
+	}
 }
