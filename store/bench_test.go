@@ -34,6 +34,27 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
+// The same while another program keeps the disk from the writer, whose flush waits for it all the while.
+func BenchmarkRecordWhileTheDiskIsBlocked(b *testing.B) {
+	db, run := benchStore(b)
+	if _, err := db.file.write.Exec(`PRAGMA busy_timeout = 600000`); err != nil {
+		b.Fatal(err)
+	}
+	other, err := openPool(db.file.path, 1, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer other.Close() // before the writer is waited for
+	if _, err := other.Exec(`BEGIN EXCLUSIVE`); err != nil {
+		b.Fatal(err)
+	}
+	c := compared("GET /products/{id}", noon, field("body.generated_at", 1, 1), field("body.price", 1, 0), field("body.tags", 0, 1))
+	c.Exchange = nil
+	for b.Loop() {
+		db.Record(run, c)
+	}
+}
+
 // All processors record into 20 routes of 30 noisy fields each while the writer flushes, samples included.
 func BenchmarkObservations(b *testing.B) {
 	db, run := benchStore(b)
@@ -98,6 +119,13 @@ func BenchmarkReadWhileWriting(b *testing.B) {
 	b.Run("snapshot", func(b *testing.B) {
 		for b.Loop() {
 			_ = db.Snapshot().Verdict.Compared
+		}
+	})
+	b.Run("series", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := db.Series(context.Background(), Filter{Route: "GET /a", Field: "body.f7"}); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 	b.Run("samples", func(b *testing.B) {
