@@ -26,7 +26,15 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	if f.Route, err = db.routeOf(ctx, f); err != nil {
 		return nil, false, fmt.Errorf("read window: %w", err)
 	}
-	where, args := []string{"n.run = ?", "n.field <> ''"}, []any{db.runOf(f)}
+	run := db.runOf(f)
+	since, until := int64(0), int64(1<<62)
+	if !f.Since.IsZero() {
+		since = f.Since.Unix()
+	}
+	if !f.Until.IsZero() {
+		until = f.Until.Unix()
+	}
+	where, args := []string{"n.run = ?"}, []any{run, since, until, run}
 	and := func(wanted bool, condition string, values ...any) {
 		if wanted {
 			where, args = append(where, condition), append(args, values...)
@@ -34,8 +42,6 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	}
 	and(f.Route != "", "n.route = ?", f.Route)
 	and(f.Field != "", "n.field = ?", f.Field)
-	and(!f.Since.IsZero(), "f.begin + f.span > ?", f.Since.Unix())
-	and(!f.Until.IsZero(), "f.begin < ?", f.Until.Unix())
 	and(after != After{}, "(n.route, n.field, n.test) > (?, ?, ?)", after.Route, after.Field, after.Test)
 	if test != nil {
 		and(true, "n.test = ?", test.String())
@@ -44,9 +50,8 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	if limit <= 0 {
 		limit = 50
 	}
-	rows, err := db.file.read.QueryContext(ctx, `SELECT n.route, n.field, n.test, sum(f.candidate_only), sum(f.control_only), sum(f.both_sides)
-		FROM field_series f JOIN series_name n ON n.id = f.name WHERE `+strings.Join(where, " AND ")+`
-		GROUP BY n.route, n.field, n.test ORDER BY n.route, n.field, n.test LIMIT ?`, append(args, limit+1)...)
+	rows, err := db.file.read.QueryContext(ctx, windowQuery+strings.Join(where, " AND ")+
+		` ORDER BY n.route, n.field, n.test LIMIT ?`, append(args, limit+1)...)
 	list, err = scanAll(rows, err, func(scan func(...any) error, w *FieldWindow) error {
 		var word string
 		if err := scan(&w.Route, &w.Field, &word, &w.CandidateOnly, &w.ControlOnly, &w.Both); err != nil {
@@ -62,3 +67,10 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	}
 	return list, more, nil
 }
+
+// windowQuery goes from one moment of the run to the next and adds up what is there, before anything has a name.
+const windowQuery = `SELECT n.route, n.field, n.test, w.candidate_only, w.control_only, w.both_sides FROM
+	(SELECT f.name, sum(f.candidate_only) AS candidate_only, sum(f.control_only) AS control_only, sum(f.both_sides) AS both_sides
+		FROM run_series r CROSS JOIN field_series f ON f.span = r.span AND f.begin = r.begin
+		WHERE r.run = ? AND r.begin + r.span > ? AND r.begin < ? GROUP BY f.name) w
+	CROSS JOIN series_name n ON n.id = w.name WHERE `

@@ -74,23 +74,24 @@ func findingsOf(v *diff.Verdict, rest bool) findingsView {
 			return 1
 		}
 	})
-	for _, f := range differences {
-		view := findingOf(f, v.Budget)
+	for i := range differences {
+		f := &differences[i]
 		switch {
 		case f.Confirmed:
-			add(&views.Confirmed, &views.Beyond.Confirmed, view)
-		case view.Suspected:
-			add(&views.Suspected, &views.Beyond.Suspected, view)
+			add(&views.Confirmed, &views.Beyond.Confirmed, f, v.Budget)
+		case f.LnE >= suspect:
+			add(&views.Suspected, &views.Beyond.Suspected, f, v.Budget)
 		case rest:
-			add(&views.Rest, &views.Beyond.Rest, view)
+			add(&views.Rest, &views.Beyond.Rest, f, v.Budget)
 		}
 	}
 	return views
 }
 
-func add(shown *[]findingView, beyond *int64, view findingView) {
+// add puts a difference into words where there is room for it: of ten thousand most are only counted.
+func add(shown *[]findingView, beyond *int64, f *diff.Finding, budget float64) {
 	if len(*shown) < findingsShown {
-		*shown = append(*shown, view)
+		*shown = append(*shown, findingOf(*f, budget))
 	} else {
 		*beyond++
 	}

@@ -21,11 +21,15 @@ type overviewPage struct {
 	Routes    []routeRow
 	Lost      lostView
 	State     stateView
-	NotJudged []notJudgedView
+	NotJudged []notJudgedView // as many as are shown
 	Steps     []step // until the first comparison has arrived
 
-	RouteCount int64
+	RouteCount     int64
+	NotJudgedCount int64
 }
+
+// NotJudgedBeyond is how many of what is not judged the list leaves out.
+func (p *overviewPage) NotJudgedBeyond() int64 { return p.NotJudgedCount - int64(len(p.NotJudged)) }
 
 // RoutesBeyond is how many routes the table leaves out.
 func (p *overviewPage) RoutesBeyond() int64 { return p.RouteCount - int64(len(p.Routes)) }
@@ -53,14 +57,13 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 // overviewOf makes the page of one snapshot.
 func overviewOf(snap *store.Snapshot, counts multicast.Counts) *overviewPage {
 	v := snap.Verdict
-	rows := routeRows(snap)
 	return &overviewPage{
-		RouteCount: int64(len(rows)),
+		RouteCount: int64(len(v.Routes)), NotJudgedCount: int64(len(v.NotJudged)),
 
 		Answer:    answerOf(v, ""),
 		Facts:     factsOf(v),
 		Findings:  findingsOf(v, false),
-		Routes:    rows[:min(len(rows), routesShown)],
+		Routes:    routeRows(snap),
 		Lost:      lostOf(snap.Counters, counts),
 		NotJudged: notJudgedOf(v),
 	}
@@ -208,7 +211,7 @@ type notJudgedView struct {
 
 func notJudgedOf(v *diff.Verdict) []notJudgedView {
 	var views []notJudgedView
-	for _, n := range v.NotJudged {
+	for _, n := range v.NotJudged[:min(len(v.NotJudged), findingsShown)] {
 		views = append(views, notJudgedView{Route: n.Route, Field: n.Field, Noise: percent(n.NoiseRate, 0)})
 	}
 	return views
@@ -231,15 +234,23 @@ type routeRow struct {
 
 // routeRows lists the routes, the different ones first, then by traffic.
 func routeRows(snap *store.Snapshot) []routeRow {
-	var rows []routeRow
 	most := 0.0
+	verdicts := make([]*diff.Verdict, 0, len(snap.Verdict.Routes))
 	for _, v := range snap.Verdict.Routes {
 		most = max(most, v.RawRate, v.NoiseRate)
-	}
-	for _, v := range snap.Verdict.Routes {
-		if v.Route == nil {
-			continue
+		if v.Route != nil {
+			verdicts = append(verdicts, v)
 		}
+	}
+	gravity := map[diff.Word]int{diff.Different: 0, diff.Undecided: 1, diff.Equivalent: 2}
+	slices.SortStableFunc(verdicts, func(a, b *diff.Verdict) int {
+		if d := gravity[a.Word] - gravity[b.Word]; d != 0 {
+			return d
+		}
+		return int(b.Compared - a.Compared)
+	})
+	var rows []routeRow
+	for _, v := range verdicts[:min(len(verdicts), routesShown)] {
 		facts := factsOf(v)
 		rows = append(rows, routeRow{
 			Route: *v.Route, Traffic: percent(float64(v.Compared)/float64(max(1, snap.Verdict.Compared)), 1), Compared: v.Compared,
@@ -247,12 +258,5 @@ func routeRows(snap *store.Snapshot) []routeRow {
 			Excess: rate(v.Excess, v.ExcessBounds[1]-v.ExcessBounds[0]), Latency: facts.Latency, Word: v.Word, Confirmed: confirmedIn(v),
 		})
 	}
-	gravity := map[diff.Word]int{diff.Different: 0, diff.Undecided: 1, diff.Equivalent: 2}
-	slices.SortStableFunc(rows, func(a, b routeRow) int {
-		if d := gravity[a.Word] - gravity[b.Word]; d != 0 {
-			return d
-		}
-		return int(b.Compared - a.Compared)
-	})
 	return rows
 }

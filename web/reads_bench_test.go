@@ -1,0 +1,168 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// The month that reads are measured on.
+const (
+	monthRoutes = 1_000
+	monthFields = 200 // that differ, of each route
+)
+
+// month is a server over 1,000 routes with 200 differing fields each and 30 days of history, into which is written all the
+// time.
+func month(b *testing.B) *Server {
+	b.Helper()
+	cfg := store.DefaultConfig()
+	cfg.Path = filepath.Join(b.TempDir(), "month.db")
+	upstream := multicast.DefaultConfig()
+	upstream.Primary, upstream.Secondary, upstream.Candidate = "http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"
+	proxy, err := multicast.New(upstream, multicast.Deps{Log: quiet(), Deliver: func() multicast.Deliver { return nil }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	db, err := store.Open(cfg, store.Deps{Log: quiet(), Judge: diff.DefaultConfig()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run, err := db.StartRun("v2.3.1", store.Fingerprint{Candidate: upstream.Candidate})
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now().Truncate(time.Minute)
+	for ago := 30 * 24 * time.Hour; ago > 0; {
+		step := 24 * time.Hour // as it will be folded
+		switch {
+		case ago <= time.Hour:
+			step = time.Minute
+		case ago <= 14*24*time.Hour:
+			step = 8 * time.Hour
+		}
+		for route := range monthRoutes {
+			db.Record(run.ID, differing(route, int(ago/step), 2, now.Add(-ago)))
+		}
+		if err := db.Flush(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		ago -= min(step, max(ago-time.Hour, time.Minute))
+	}
+	for route := range monthRoutes { // so that each of its fields has differed
+		for first := 0; first < monthFields; first += 40 {
+			db.Record(run.ID, differing(route, first, 40, now))
+		}
+	}
+	instance := Instance{Targets: Targets{Primary: upstream.Primary}, Phase: PhaseServing}
+	s := New(DefaultConfig(), Deps{Log: quiet(), DB: db, Proxy: proxy, Instance: func() Instance { return instance }, Judge: diff.DefaultConfig})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{}, 2)
+	go func() { _ = db.Run(ctx); ended <- struct{}{} }()
+	go func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			db.Record(run.ID, differing(i%monthRoutes, i, 3, time.Now()))
+		}
+		ended <- struct{}{}
+	}()
+	b.Cleanup(func() {
+		stop()
+		<-ended
+		<-ended
+		_ = db.Close()
+	})
+	return s
+}
+
+// differing is a request of a route in which so many fields differ, from the first on.
+func differing(route, first, count int, at time.Time) *diff.Comparison {
+	c := &diff.Comparison{
+		Route: fmt.Sprintf("GET /service-%d/{id}/items", route), Time: at, Result: diff.Both, Raw: true, Noise: true,
+		CandidateUp: first%7 == 0, Fields: make([]diff.FieldComparison, count),
+	}
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		f.Field = fmt.Sprintf("body.items[].attribute_%d", (first+i)%monthFields)
+		f.Candidate, f.Control = 1, 1
+		switch (route + first + i) % 5 {
+		case 0:
+			f.Control = 0
+		case 1:
+			f.Candidate = 0
+		}
+	}
+	return c
+}
+
+// BenchmarkReads reads what pages and scripts read. Each is to take less than 50 ms.
+func BenchmarkReads(b *testing.B) {
+	s := month(b)
+	route := url.QueryEscape("GET /service-500/{id}/items")
+	field := url.QueryEscape("body.items[].attribute_77")
+	ask := func(b *testing.B, path string) *httptest.ResponseRecorder {
+		b.Helper()
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "127.0.0.1:8881"
+		s.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			b.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		return w
+	}
+	var middle list[fieldItem]
+	if err := json.Unmarshal(ask(b, "/api/v1/fields?limit=1&route="+route).Body.Bytes(), &middle); err != nil || middle.Next == nil {
+		b.Fatal(err)
+	}
+	for _, read := range []struct{ name, path string }{
+		{"overview", "/"},
+		{"equivalence", "/api/v1/equivalence"},
+		{"equivalence of a route", "/api/v1/equivalence?route=" + route},
+		{"equivalence, 1,000 differences", "/api/v1/equivalence?limit=1000"},
+		{"window of an hour", "/api/v1/equivalence?since=1h"},
+		{"window of a month", "/api/v1/equivalence?since=720h"},
+		{"window of a month, one route", "/api/v1/equivalence?since=720h&route=" + route},
+		{"routes", "/api/v1/routes"},
+		{"routes, all 1,000", "/api/v1/routes?limit=1000"},
+		{"routes by noise", "/api/v1/routes?sort=noise"},
+		{"routes that are different", "/api/v1/routes?verdict=different"},
+		{"fields", "/api/v1/fields"},
+		{"fields, 1,000 in the middle", "/api/v1/fields?limit=1000&cursor=" + *middle.Next},
+		{"fields of a route", "/api/v1/fields?route=" + route},
+		{"fields by excess", "/api/v1/fields?sort=excess"},
+		{"fields of one name", "/api/v1/fields?limit=1000&field=" + field},
+		{"fields that are confirmed", "/api/v1/fields?confirmed=true"},
+		{"fields of an hour", "/api/v1/fields?since=1h"},
+		{"fields of a month", "/api/v1/fields?since=720h"},
+		{"fields of a month, one route", "/api/v1/fields?since=720h&route=" + route},
+		{"series", "/api/v1/series"},
+		{"series of a route", "/api/v1/series?route=" + route},
+		{"series of a field", "/api/v1/series?route=" + route + "&field=" + field},
+		{"series of a field everywhere", "/api/v1/series?field=" + field},
+		{"samples", "/api/v1/samples"},
+		{"samples of a field", "/api/v1/samples?field=" + field},
+		{"activity", "/api/v1/activity"},
+		{"gate", "/api/v1/gate?pass=equivalent,different,undecided"},
+		{"page of a route", routePath("GET /service-500/{id}/items")},
+		{"page of a field", fieldPath("GET /service-500/{id}/items", "body.items[].attribute_77")},
+	} {
+		b.Run(read.name, func(b *testing.B) {
+			size := 0
+			for b.Loop() {
+				size = ask(b, read.path).Body.Len()
+			}
+			b.ReportMetric(float64(size)/1024, "KiB")
+			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/op")
+		})
+	}
+}
