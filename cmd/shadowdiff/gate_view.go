@@ -172,7 +172,7 @@ func (v *view) several(ctx context.Context) (*state, error) {
 	for _, e := range exports {
 		cfg.Attempt = max(cfg.Attempt, e.Run.Attempt)
 	}
-	whole, _ := diff.Judge(diff.Add(tallies...), cfg)
+	whole, _ := diff.NewWatch(cfg).Judge(diff.Add(tallies...)) // not each interval that decides nothing
 	s.verdict, s.routes, s.alpha = scoped(whole, v.gate.route), whole.Routes, cfg.Alpha
 	if s.verdict.Word == diff.Equivalent {
 		v.heed(s, tallies, cfg)
@@ -197,7 +197,7 @@ func scoped(whole *diff.Verdict, route string) *diff.Verdict {
 // each proxy has a chance of α for itself; but the sum is not to be more hopeful than what anybody can see on a page.
 func (v *view) heed(s *state, tallies []*diff.Tallies, cfg diff.Config) {
 	for i, t := range tallies {
-		own, _ := diff.Judge(t, cfg)
+		own, _ := diff.NewWatch(cfg).Judge(t)
 		if own = scoped(own, v.gate.route); own.Word != diff.Different {
 			continue
 		}
