@@ -380,7 +380,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	r.comparer.Profile(r.db.Redactor)
 	r.ask(40, "/products/1?token=hidden")
 	r.ask(3, "/orders/1")
-	r.reload = func(string) Reload { return Reload{Good: false, Faults: []Fault{{File: "f", Line: 1, Column: 2, Message: "no"}}} }
+	r.reload = func(string) Reload {
+		return Reload{Good: false, Faults: []Fault{{File: "f", Line: 1, Column: 2, Message: "no"}}}
+	}
 	seen := map[string]bool{}
 	check := func(method, path, body string, headers ...string) {
 		t.Helper()

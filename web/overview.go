@@ -22,7 +22,7 @@ type overviewPage struct {
 	Lost      lostView
 	State     stateView
 	NotJudged []notJudgedView // as many as are shown
-	Steps     []step // until the first comparison has arrived
+	Steps     []step          // until the first comparison has arrived
 
 	RouteCount     int64
 	NotJudgedCount int64
