@@ -153,22 +153,22 @@ func TestRunsThatAreOverGiveWayLast(t *testing.T) {
 	}
 }
 
-// A month of 1,000 routes with 200 differing fields each: every hour for four weeks, then every minute. It says how large
-// the file becomes, what the memory holds, and how long flushing, sweeping and reading take.
+// A month of 1,000 routes with 200 differing fields each: four times a day for four weeks, then every three minutes for a
+// day. It says how large the file becomes, what the memory holds, and how long flushing, sweeping and reading take.
 func BenchmarkMonth(b *testing.B) {
 	for b.Loop() {
 		cfg := DefaultConfig()
 		cfg.Path, cfg.MaxSize = b.TempDir()+"/month.db", 512<<20
 		m := newMonth(b, cfg, 1000, 200, 500)
 		for day := range 29 {
-			m.pass(24*time.Hour, time.Hour)
+			m.pass(24*time.Hour, 6*time.Hour)
 			if day%7 == 6 || day == 28 {
 				b.Logf("day %d: %d MiB on the disk, %d MiB of heap, flush %v, sweep %v", day+1, m.db.file.size()>>20, heap()>>20,
 					median(m.flushes), median(m.sweep))
 			}
 		}
 		m.flushes, m.sweep = nil, nil
-		m.pass(26*time.Hour, time.Minute)
+		m.pass(26*time.Hour, 3*time.Minute)
 		b.Logf("by the minute: %d MiB on the disk (at most %d), %d MiB of heap, flush %v, at most %v, sweep %v", m.db.file.size()>>20,
 			m.peak>>20, heap()>>20, median(m.flushes), slices.Max(m.flushes), median(m.sweep))
 		for _, table := range []string{"run_series", "route_series", "field_series", "series_name", "sample", "field_tally", "test_tally"} {
