@@ -207,7 +207,6 @@ func (l *ledger) rewrite() {
 	defer l.mu.Unlock()
 	l.series.rewrite()
 	l.shelf.rewrite()
-	l.profiles.again()
 	l.fresh = true
 	b := &l.backlog
 	l.unwritten, b.counters, b.moved, b.freed, b.doomed = true, true, nil, nil, nil

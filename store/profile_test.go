@@ -392,3 +392,26 @@ func TestSamplesRedactWhatHasFolded(t *testing.T) {
 		t.Errorf("%d differences in the large object", folded)
 	}
 }
+
+// A run of the second schema goes on without profiles of what was, and has those of what comes.
+func TestSecondSchemaTakesProfiles(t *testing.T) {
+	cfg, names := testConfig(t), new(normalize.Names)
+	openSchema(t, cfg.Path, "schema2.sql", "0001_first.sql", "0002_route_fold.sql")
+	db := openStore(t, cfg, Deps{Names: names})
+	run := startRun(t, db, candidateV1)
+	if _, err := db.Attributes(t.Context(), run.ID, "GET /a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of what was: %v", err)
+	}
+	ex := bought("/a?currency=EUR", 10, 11)
+	ex.Route, ex.Configured = "GET /a", true
+	db.Record(run.ID, profiler(t, db, names).Compare(ex))
+	closeStore(t, db)
+	db = openStore(t, cfg, Deps{})
+	startRun(t, db, candidateV1)
+	if f, err := db.Profile(t.Context(), run.ID, "GET /a", "body.price"); err != nil || told(f) != "11×1" {
+		t.Errorf("of what came: %v, %v", f, err)
+	}
+	if n := db.Snapshot().Tallies.Total.Compared; n != 31 {
+		t.Errorf("%d compared", n)
+	}
+}
