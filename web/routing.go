@@ -74,6 +74,8 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.Get("/samples/{id}/curl", s.api(s.sampleCurl))
 	r.Get("/samples/{id}/har", s.api(s.sampleHAR))
 	r.Get("/samples/{id}/case", s.api(s.sampleCase))
+	r.With(s.writable).Post("/samples/{id}/ask", s.api(s.postAsk))
+	r.With(s.writable).Post("/samples/{id}/shrink", s.api(s.postShrink))
 	r.Get("/runs", s.api(s.listRuns))
 	r.With(s.writable).Post("/runs", s.api(s.postRun))
 	r.Get("/runs/{id}", s.api(s.getRun))

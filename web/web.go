@@ -36,6 +36,10 @@ type Deps struct {
 	Comparing   func() normalize.Config  // how exchanges are compared; nil: as by default
 	Suggestions func() []diff.Suggestion // made from what was compared under them; nil: there are none
 
+	// Comparer returns one that compares under the rules in force and whose comparisons count nowhere. Nil: no sample can be
+	// asked again.
+	Comparer func() (*diff.Comparer, error)
+
 	// Reload reads the configuration again, for the actor named, and puts it in force if it is good. It is called only
 	// while Instance names a file.
 	Reload func(ctx context.Context, actor string) Reload
@@ -57,6 +61,8 @@ type Server struct {
 	kept      atomic.Bool   // the switch or the rate was set here, now or before a restart
 	recent    recent        // the last minutes, for charts
 	streams   atomic.Int64  // event streams open now
+	asking    atomic.Int32  // samples that are asked again now
+	shrinking atomic.Int32  // likewise made smaller
 	closing   chan struct{} // closed when the http.Server shuts down
 	closed    sync.Once
 }
