@@ -122,6 +122,7 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Suggestions: func() []diff.Suggestion {
 			return s.judging.Load().comparer.Suggestions()
 		},
+		Comparer: func() (*diff.Comparer, error) { return s.judging.Load().beside() },
 		Reload:   s.reload,
 		BeginRun: s.beginRun,
 	})
