@@ -29,7 +29,7 @@ type Aside struct {
 func (db *DB) start(ctx context.Context) error {
 	err := db.open(ctx)
 	if err == nil {
-		err = explain(db.file.path, errors.Join(db.loadFolds(ctx), db.loadSettings(ctx)))
+		err = explain(db.file.path, errors.Join(db.loadFolds(ctx), db.loadSettings(ctx), db.loadRules(ctx)))
 	}
 	if !damaged(err) || !ours(db.file.path) {
 		return err
@@ -144,6 +144,9 @@ func (db *DB) mind(ctx context.Context) {
 // moveIn puts a copy of the file that is in use, which has no name any more, where it was. What another has put there is
 // set aside.
 func (db *DB) moveIn(ctx context.Context, replaced bool) error {
+	if err := db.file.relock(); err != nil { // what stands there is another process's
+		return fmt.Errorf("%w: %w", errMoved, err)
+	}
 	fresh := freeName(db.file.path + ".new")
 	err := db.copyTo(ctx, db.file.write.now.Load(), fresh)
 	if damaged(err) {
@@ -184,6 +187,9 @@ func (db *DB) giveUp(ctx context.Context, why error) error {
 
 // renew opens a new file, when what was there has been set aside, and has everything written to it that the memory holds.
 func (db *DB) renew(ctx context.Context) error {
+	if err := db.file.relock(); err != nil {
+		return err
+	}
 	if db.broken != nil {
 		if err := db.setAside("damaged", db.broken); err != nil {
 			return err

@@ -192,6 +192,40 @@ func TestMissingIsWrittenAnew(t *testing.T) {
 	}
 }
 
+// Where all files were removed and another process has begun anew under their name, that one is left alone; when it has
+// ended its file is set aside.
+func TestMissingAndTakenByAnother(t *testing.T) {
+	cfg := testConfig(t)
+	db := openStore(t, cfg, Deps{})
+	run := startRun(t, db, candidateV1)
+	recordMixture(db, run.ID, 10)
+	flush(t, db)
+	for _, part := range []string{"", "-wal", "-shm", ".lock"} {
+		remove(t, cfg.Path+part)
+	}
+	other := openStore(t, cfg, Deps{})
+	theirs := startRun(t, other, candidateV1)
+	recordMixture(other, theirs.ID, 1)
+	flush(t, other)
+	recordMixture(db, run.ID, 10)
+	if err := db.Flush(context.Background()); err == nil || !strings.Contains(err.Error(), "in use by process") {
+		t.Errorf("flushed with %v", err)
+	}
+	recordMixture(other, theirs.ID, 1)
+	flush(t, other)
+	closeStore(t, other)
+	flush(t, db)
+	if h := db.Health(); h.Err != "" || h.Aside == nil || !strings.Contains(h.Aside.Path, ".replaced-") {
+		t.Errorf("health: %+v", h)
+	}
+	closeStore(t, db)
+	db = openStore(t, cfg, Deps{})
+	startRun(t, db, candidateV1)
+	if n := db.Snapshot().Tallies.Total.Compared; n != 40 {
+		t.Errorf("%d compared", n)
+	}
+}
+
 // While there is nowhere to write it, counting goes on, and it is written when there is.
 func TestMissingFolder(t *testing.T) {
 	cfg := testConfig(t)

@@ -42,6 +42,23 @@ func lockDatabase(path string) (*database, error) {
 	return &database{path: resolved, lock: lock, write: &pool{}, read: &pool{}}, nil
 }
 
+// relock takes the lock again where its file was removed: what has no name keeps nobody away.
+func (d *database) relock() error {
+	held, err := d.lock.file.Stat()
+	if err == nil {
+		if named, err := os.Stat(d.path + ".lock"); err == nil && os.SameFile(held, named) {
+			return nil
+		}
+	}
+	again, err := takeLock(d.path)
+	if err != nil {
+		return err
+	}
+	err = d.lock.release()
+	d.lock = again
+	return err
+}
+
 // open opens or creates the file and brings its schema up to date. When it fails nothing of it stays open.
 func (d *database) open(ctx context.Context, maxSize int64) error {
 	err := d.openPools(maxSize)
