@@ -27,7 +27,7 @@ type FieldProfile struct {
 	Exchanges     int64 // in which the field differed and its values were to be seen
 	CandidateOnly int64 // of these: the candidate differed more gravely than the secondary
 	ControlOnly   int64 // the other way round
-	Both          int64 // both differed, and equally so
+	Both          int64 // both differed, and equally so; in the rest nothing did but how great something is in sum, as a size
 	Places        int64 // that were profiled, the first four of an exchange
 	MorePlaces    int64 // that were not
 	Withheld      int64 // exchanges in which a value was redacted, so that none was kept
@@ -60,7 +60,7 @@ func (p *FieldProfile) add(v *FieldValues, at time.Time) {
 		p.CandidateOnly++
 	case v.Control > v.Candidate:
 		p.ControlOnly++
-	default:
+	case v.Candidate > 0:
 		p.Both++
 	}
 	p.Exchanges++
