@@ -36,6 +36,9 @@ type Beginning struct {
 	New   bool   // begin one, whatever is in force; else only where the fingerprint, or Asked, is another
 	Asked string // name that the configuration asks for: another than it asked for last begins a run; empty: it asks for none
 
+	// Rules are changed with it, in one transaction, whether a run is begun or not; nil: none is.
+	Rules *RuleChange
+
 	// What follows is of a run that is begun.
 	Name     string // empty: Asked, else "run N"
 	Version  string // of the candidate; empty: it has not told one
@@ -67,13 +70,18 @@ func (db *DB) BeginRun(ctx context.Context, b Beginning) (run Run, begun bool, e
 		return Run{}, false, errors.New("begin run: the store is closed")
 	}
 	l, err := db.inForce(ctx, &b)
-	if err == nil && l == nil {
+	switch {
+	case err != nil:
+	case l == nil:
 		begun = true
 		l, err = db.newRun(ctx, &b)
+	case b.Rules != nil:
+		err = db.transact(ctx, func(tx *sql.Tx) error { return changeRules(ctx, tx, b.Rules) })
 	}
 	if err != nil {
 		return Run{}, false, fmt.Errorf("begin run: %w", explain(db.file.path, err))
 	}
+	db.rules.change(b.Rules)
 	if l != db.ledgers.current() {
 		db.begin(l, l.run.Started)
 	}
@@ -185,6 +193,9 @@ func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
 	err = db.transact(ctx, func(tx *sql.Tx) error {
 		w := writer{ctx: ctx, tx: tx, db: db, run: run.ID}
 		if err := w.runLine(l); err != nil {
+			return err
+		}
+		if err := changeRules(ctx, tx, b.Rules); err != nil {
 			return err
 		}
 		if b.Asked != "" {

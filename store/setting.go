@@ -65,12 +65,15 @@ func (db *DB) loadSettings(ctx context.Context) error {
 	return nil
 }
 
-// writeFresh writes to a file that is new in another's place what that one had of settings, and that it was set aside.
+// writeFresh writes to a file that is new in another's place what that one had of settings and rules, and that it was set aside.
 func (db *DB) writeFresh(ctx context.Context, tx *sql.Tx) error {
 	for key, value := range db.settings.copy() {
 		if _, err := tx.ExecContext(ctx, saveSetting, key, value); err != nil {
 			return err
 		}
+	}
+	if err := db.writeFreshRules(ctx, tx); err != nil {
+		return err
 	}
 	db.health.mu.Lock()
 	aside := db.health.last.Aside

@@ -35,6 +35,7 @@ type DB struct {
 	packer *packer
 
 	settings settings
+	rules    storedRules
 	backups  sync.Mutex // held while one is made
 
 	ledgers  ledgers
@@ -92,6 +93,7 @@ func Open(cfg Config, deps Deps) (*DB, error) {
 	db := &DB{cfg: cfg, deps: deps, packer: packer, seriesNames: map[nameKey]nameRef{}}
 	db.ledgers.byID = map[int64]*ledger{}
 	db.settings.all = map[string]string{}
+	db.rules.next = 1
 	if db.file, err = lockDatabase(cfg.Path); err != nil {
 		packer.close()
 		return nil, fmt.Errorf("open database: %w", err)
