@@ -116,6 +116,9 @@ func (a *anatomy) without(out []bool) *multicast.Request {
 			delete(req.Header, name)
 		}
 	}
+	if a.bodyAt >= 0 && slices.Contains(out[a.bodyAt:], true) {
+		maps.DeleteFunc(req.Header, func(name string, _ []string) bool { return strings.EqualFold(name, "Content-Length") })
+	}
 	switch {
 	case a.bodyAt < 0:
 	case out[a.bodyAt]:
