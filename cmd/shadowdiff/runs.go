@@ -14,6 +14,8 @@ func (c config) validateRun() (faults []error) {
 	if c.Run != "" {
 		if err := store.ValidRunName(c.Run); err != nil {
 			faults = append(faults, fmt.Errorf("run: %w", err))
+		} else if err := c.mayBeCalled(c.Run); err != nil {
+			faults = append(faults, fmt.Errorf("run: %w", err))
 		}
 	}
 	if c.VersionHeader != "" && strings.Trim(c.VersionHeader, tokenCharacters) != "" {
@@ -33,6 +35,9 @@ func (s *service) beginRun(_ context.Context, b web.RunBeginning) (store.Run, er
 	d := s.docket()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := s.cfg.Load().mayBeCalled(b.Name); err != nil {
+		return store.Run{}, err
+	}
 	if b.Name == "" {
 		b.Name = s.db.Snapshot().Run.Name
 	}

@@ -33,6 +33,7 @@ SIGINT let the requests under way finish, then end with exit code 0; a second si
 	for _, o := range serveFlags() {
 		fs.String(o.flag, "", o.usage)
 	}
+	addCalibrateFlags(fs)
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
@@ -93,6 +94,7 @@ func givenFlags(fs *flag.FlagSet) flagValues {
 			}
 		})
 	}
+	calibration(fs, given)
 	return given
 }
 

@@ -46,10 +46,19 @@ func (s source) read() (config, *decoder) {
 		}
 	}
 	for key, f := range s.flags {
+		if key == calibrateFlag {
+			continue
+		}
 		delete(d.faulty, key)
 		if err := setScalar(fieldAt(&cfg, key), f.text); err != nil {
 			d.faults = append(d.faults, fault{source: f.flag, message: err.Error()})
 			d.faulty[key] = true
+		}
+	}
+	if f, asked := s.flags[calibrateFlag]; asked {
+		if err := cfg.calibrate(f.text); err != nil {
+			d.faults = append(d.faults, fault{message: err.Error()})
+			return cfg, d
 		}
 	}
 	for _, err := range cfg.Validate() {

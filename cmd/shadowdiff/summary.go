@@ -34,6 +34,7 @@ func (c config) warnings() []string {
 	case c.Secondary == "":
 		all = append(all, "no secondary: noise counts against the candidate, and the verdict is never equivalent")
 	}
+	all = append(all, c.calibrating()...)
 	return append(append(all, c.unwatched()...), c.unverified()...)
 }
 

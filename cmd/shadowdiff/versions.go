@@ -20,8 +20,17 @@ const defaultVersionHeader = "X-App-Version"
 // noVersionHeader in version_header: no header tells a version.
 const noVersionHeader = "none"
 
-// versionHeader is the response header in which the candidate tells its version; empty: none.
+// versionHeader is the response header in which the candidate tells its version; empty: none, as where known-good code
+// answers in its place.
 func (c config) versionHeader() string {
+	if c.Calibrate {
+		return ""
+	}
+	return c.uncompared()
+}
+
+// uncompared is the response header that may tell a version, which differs with it.
+func (c config) uncompared() string {
 	switch c.VersionHeader {
 	case noVersionHeader:
 		return ""
@@ -37,10 +46,10 @@ func (c config) normal() normalize.Config {
 	normal := c.Normalize
 	normal.MaxDecoded = c.maxDecoded()
 	named := func(list []string) bool {
-		return slices.ContainsFunc(list, func(name string) bool { return strings.EqualFold(name, c.versionHeader()) })
+		return slices.ContainsFunc(list, func(name string) bool { return strings.EqualFold(name, c.uncompared()) })
 	}
-	if c.versionHeader() != "" && !named(normal.Headers.Compare) && !named(normal.Headers.Ignore) {
-		normal.Headers.Ignore = append(slices.Clone(normal.Headers.Ignore), c.versionHeader())
+	if c.uncompared() != "" && !named(normal.Headers.Compare) && !named(normal.Headers.Ignore) {
+		normal.Headers.Ignore = append(slices.Clone(normal.Headers.Ignore), c.uncompared())
 	}
 	return normal
 }
