@@ -27,6 +27,7 @@ func (s *scope) decide(v *Verdict) {
 	if v.Word == Different {
 		v.Reasons = append(v.Reasons, s.too()...)
 	}
+	s.calibrated(v)
 	v.Reasons = append(v.Reasons, s.asides()...)
 }
 

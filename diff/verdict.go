@@ -40,7 +40,8 @@ type Verdict struct {
 	NotJudged       []NotJudged    `json:"not_judged"`  // 10,000 at most
 	Differences     []Finding      `json:"differences"` // confirmed ones first, then by evidence; 10,000 at most: callers cut further
 	Latency         LatencyFinding `json:"latency"`
-	Routes          []*Verdict     `json:"-"` // one a route, sorted by name; nil within a route's own
+	Calibration     *Calibration   `json:"calibration,omitempty"` // of a run of that name alone
+	Routes          []*Verdict     `json:"-"`                     // one a route, sorted by name; nil within a route's own
 }
 
 // NotJudged names what the verdict cannot see: a field whose value noise hides, or with an empty Field a route with too
