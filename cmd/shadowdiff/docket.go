@@ -143,7 +143,7 @@ func (d *docket) begin(ctx context.Context, b store.Beginning) (*judging, error)
 // noise outlives a reload.
 func (s *service) newDocket(cfg config, rules *normalize.Normalizer, before *docket) (*docket, error) {
 	normal := cfg.normal()
-	print, header := store.Fingerprint{Candidate: cfg.Candidate, Rules: rules.Fingerprint()}, cfg.versionHeader()
+	print, header := store.Fingerprint{Candidate: cfg.Candidate, Rules: cfg.kept(rules.Fingerprint())}, cfg.versionHeader()
 	if before != nil && before.print == print && before.header == header && reflect.DeepEqual(before.normal, normal) {
 		return before, nil
 	}

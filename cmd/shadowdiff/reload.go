@@ -177,7 +177,7 @@ func (s *service) instance() web.Instance {
 		Targets: web.Targets{
 			Listen: s.ProxyURL(), Primary: cfg.Primary, Secondary: cfg.Secondary, Candidate: cfg.Candidate,
 		},
-		Warnings: cfg.unverified(),
+		Warnings: append(cfg.calibrating(), cfg.unverified()...),
 		Phase:    *s.phase.Load(),
 		Failed:   s.parts.failed(),
 		File:     s.source.file,
