@@ -39,6 +39,15 @@ func (c Config) Validate() []error {
 	return faults
 }
 
+// Reached returns a fault when the address that was taken for Listen is open to other machines and there is no token.
+// Validate sees the name alone, and what a name such as admin.localhost stands for is the resolver's word.
+func (c Config) Reached(at net.Addr) error {
+	if tcp, ok := at.(*net.TCPAddr); c.Token != "" || ok && tcp.IP.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("web.token: required because %s is %s here, which is reachable from other machines; set a token, or listen on 127.0.0.1", c.Listen, at)
+}
+
 func validBaseURL(base string) error {
 	if base == "" {
 		return nil

@@ -24,12 +24,13 @@ func (s *Server) routes() http.Handler {
 		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler(s.deps.Log))
 		r.With(compressed).Get("/openapi.yaml", s.api(s.openapi))
 	})
-	r.NotFound(s.notFound)
-	r.MethodNotAllowed(s.api(func(w http.ResponseWriter, req *http.Request) error {
+	// What is not there is told to those only who may see the rest: its page has the frame of the others.
+	r.NotFound(s.authorised(http.HandlerFunc(s.notFound)).ServeHTTP)
+	r.MethodNotAllowed(s.authorised(s.api(func(w http.ResponseWriter, req *http.Request) error {
 		methods := methodsOf(r, req.URL.Path)
 		w.Header().Set("Allow", methods)
 		return refuse(http.StatusMethodNotAllowed, "%s is not a method of %s, which takes %s", req.Method, req.URL.Path, methods)
-	}))
+	})).ServeHTTP)
 	return r
 }
 
@@ -82,6 +83,9 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.With(s.writable).Patch("/runs/{id}", s.api(s.patchRun))
 	r.Get("/runs/{a}/compare/{b}", s.api(s.compareRuns))
 	r.Get("/rules", s.api(s.listRules))
+	r.With(s.writable).Post("/rules", s.api(s.postRules))
+	r.With(s.writable).Delete("/rules/{id}", s.api(s.deleteRule))
+	r.Post("/rules/preview", s.api(s.postPreview)) // it changes nothing
 	r.Get("/suggestions", s.api(s.listSuggestions))
 	r.Get("/counters", s.api(s.counters))
 	r.Get("/activity", s.api(s.listActivity))
@@ -145,9 +149,16 @@ func (s *Server) alive(w http.ResponseWriter, _ *http.Request) error {
 
 // ready answers GET /readyz: 200 from the moment when clients are served and shadows asked until the process is told to
 // end, else 503. Upstreams, a failing disk and a part that has failed are reported, not required: clients are served from
-// the primary all the same.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
+// the primary all the same. Where there is a token, those without it are told no more than the status.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	now := s.deps.Instance()
+	status := http.StatusOK
+	if now.Phase != PhaseServing {
+		status = http.StatusServiceUnavailable
+	}
+	if !s.knows(r) {
+		return writeStatus(w, status, health{Status: now.Phase})
+	}
 	h := health{Status: now.Phase, Store: "ok", Shadowing: "on", Failed: now.Failed}
 	stored := s.deps.DB.Health()
 	if stored.Err != "" {
@@ -159,10 +170,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 	if !s.deps.Proxy.Shadowing().Enabled {
 		h.Shadowing = "off"
 	}
-	if now.Phase != PhaseServing {
-		return writeStatus(w, http.StatusServiceUnavailable, h)
-	}
-	return writeJSON(w, h)
+	return writeStatus(w, status, h)
 }
 
 type health struct {
