@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// openFiles is how many descriptors the process may have, or 0 when that cannot be learnt. The runtime has raised the soft
+// OpenFiles is how many descriptors the process may have, or 0 when that cannot be learnt. The runtime has raised the soft
 // limit to the hard one before.
-func openFiles() int64 {
+func OpenFiles() int64 {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 		return 0

@@ -172,7 +172,7 @@ func (p *Proxy) Reconfigure(cfg Config, begin func() (Deliver, error)) error {
 // put puts a setup in force. The caller holds change, or is New.
 func (p *Proxy) put(s *setup) {
 	p.memory.limit.Store(int64(s.cfg.Shadow.Memory))
-	p.descriptors.limit.Store(openFiles())
+	p.descriptors.limit.Store(OpenFiles())
 	p.dispatcher.resize(&s.cfg.Shadow, s.roles, p.rooms(s))
 	now := *p.shadowing.Load()
 	now.possible = len(s.roles) > 0
