@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"shadowdiff/diff"
 )
 
 // RunChange is what is to be changed of a run; nil stays as it is.
@@ -49,6 +51,10 @@ func (db *DB) changeRun(ctx context.Context, id int64, c RunChange) (run Run, er
 			return Run{}, err
 		}
 		run = row.Run
+	}
+	if c.Name != nil && *c.Name != run.Name && (run.Name == diff.CalibrationRun || *c.Name == diff.CalibrationRun) {
+		return Run{}, fmt.Errorf("name %q: runs in which known-good code was asked keep the name %q, and no other has it: %w",
+			*c.Name, diff.CalibrationRun, ErrRunText)
 	}
 	at := 0 // attempt at the new name; 0: it is the old one
 	if c.Notes != nil {

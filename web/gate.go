@@ -45,6 +45,9 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 		Pass: slices.Contains(words, verdict.Word), Word: verdict.Word, Reasons: verdict.Reasons, Run: snap.Run,
 		Route: verdict.Route, Page: page,
 	}
+	if snap.Run.Name == diff.CalibrationRun && q.text("run") != diff.CalibrationRun {
+		a.Pass, a.Reasons = false, append([]string{notOfARelease}, a.Reasons...)
+	}
 	if !a.Pass {
 		return writeStatus(w, http.StatusConflict, a)
 	}

@@ -87,6 +87,9 @@ func answerOf(v *diff.Verdict, of string) answerView {
 }
 
 func sentence(v *diff.Verdict, of string) string {
+	if v.Calibration != nil {
+		return calibrationSentence(v)
+	}
 	confirmed, informing := decidingIn(v)
 	budget := plain(v.Budget)
 	where := ""

@@ -206,7 +206,7 @@ func (c *readings) collectRun(s scrape, snap *store.Snapshot) {
 	c.collectRoutes(s, snap.Tallies)
 	v := snap.Verdict
 	for _, word := range []diff.Word{diff.Different, diff.Equivalent, diff.Undecided} {
-		s.flag(c.verdict, v.Word == word, string(word))
+		s.flag(c.verdict, v.Word == word && v.Calibration == nil, string(word)) // a calibration is none of them
 	}
 	s.gauge(c.excess, v.ExcessBounds[0], "lower")
 	s.gauge(c.excess, v.ExcessBounds[1], "upper")

@@ -191,6 +191,9 @@ func (h *Webhook) changed(cfg WebhookConfig, snap *store.Snapshot) (previous dif
 		previous = h.told.Word
 	}
 	word := snap.Verdict.Word
+	if snap.Verdict.Calibration != nil { // no verdict on a candidate, which whoever is told would take it for
+		return previous, false
+	}
 	return previous, cfg.URL != "" && snap.Run.ID != 0 && word != previous && slices.Contains(cfg.On, word)
 }
 

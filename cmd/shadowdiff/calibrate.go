@@ -82,3 +82,14 @@ func (c *config) kept(rules string) string {
 	}
 	return rules
 }
+
+// ofARelease refuses the verdict on a set-up where one on a candidate is waited for.
+func (g *gate) ofARelease(look *state) error {
+	for _, p := range look.services {
+		if p.run.Name == diff.CalibrationRun && g.run != diff.CalibrationRun {
+			return fmt.Errorf("%s calibrates: known-good code answers in the candidate's place, and its verdict is on no release; give -run %s to judge the set-up itself",
+				p.url, diff.CalibrationRun)
+		}
+	}
+	return nil
+}

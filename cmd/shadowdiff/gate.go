@@ -168,6 +168,9 @@ func (g *gate) watch(ctx context.Context, log *gateLog) (last *state, code int, 
 		if err == nil {
 			last = look
 			log.seen(look)
+			if err := g.ofARelease(look); err != nil {
+				return last, exitTrouble, err
+			}
 			if code, decided := look.decision(); decided {
 				return last, code, nil
 			}
