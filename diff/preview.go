@@ -32,8 +32,9 @@ type PreviewField struct {
 	Candidate    PreviewCount // exchanges in which the candidate differs from the primary
 	Control      PreviewCount // likewise the secondary
 	Drift        PreviewCount // in which candidate and secondary differ in size
-	Hides        int          // in which the candidate differs and the secondary does not, or less gravely, and that would not be so
-	Shows        int          // in which that would be so, and is not yet
+	Shows        int          // in which the candidate would differ and the secondary not, or less gravely, and that is not so yet
+	Hides        int          // in which it is so, and would not be
+	Hidden       int64        // the first of the latter; 0: there is none
 	Samples      []int64      // some of those that come out differently, as they came
 }
 
@@ -144,7 +145,9 @@ func (f *PreviewField) add(id int64, p *previewPair) bool {
 	}
 	switch was, is := before.Candidate > before.Control, after.Candidate > after.Control; {
 	case was && !is:
-		f.Hides++
+		if f.Hides++; f.Hidden == 0 {
+			f.Hidden = id
+		}
 	case is && !was:
 		f.Shows++
 	}

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
+	"strings"
+	"time"
 
 	"shadowdiff/diff"
 	"shadowdiff/normalize"
+	"shadowdiff/store"
 )
 
 // Rule is a rule in force and what it has done since it is.
@@ -14,6 +18,9 @@ type Rule struct {
 	Config    normalize.RuleConfig
 	Usage     normalize.RuleUsage
 	Exchanges int64 // compared under the rules in force
+
+	Stored *store.Rule // where it was added by API; nil: it stands in the file
+	Aside  string      // why it is not in force although it is stored, as it is no rule here; empty: it is in force
 }
 
 // unusedAfter is how many exchanges a rule may be without a match before it is called unused.
@@ -28,41 +35,107 @@ func (r *Rule) TooWide() bool { return r.Usage.Whole > 0 }
 
 // ruleItem is one rule in GET /api/v1/rules.
 type ruleItem struct {
-	Index     int    `json:"index"` // in the file, from 0
-	From      string `json:"from"`  // "file": it is changed there
-	Rule      string `json:"rule"`  // as YAML, an item of the list under rules:
-	Exchanges int64  `json:"exchanges"`
-	Documents int64  `json:"documents"`
-	Matched   int64  `json:"matched"`
-	Effective int64  `json:"effective"`
-	Values    int64  `json:"values"`
-	Changed   int64  `json:"changed"`
-	Whole     int64  `json:"whole_bodies"`
-	Unused    bool   `json:"unused"`
-	TooWide   bool   `json:"too_wide"`
+	ID        string     `json:"id"`
+	Index     *int       `json:"index"`  // among those in force, from 0, those of the file first; null: it is set aside
+	Source    string     `json:"source"` // "file": it is changed there; "api": it was added by API
+	Rule      string     `json:"rule"`   // as YAML, an item of the list under rules:
+	Created   *time.Time `json:"created,omitempty"`
+	Actor     string     `json:"actor,omitempty"`
+	Aside     string     `json:"set_aside,omitempty"` // why it is not in force
+	Exchanges int64      `json:"exchanges"`
+	Documents int64      `json:"documents"`
+	Matched   int64      `json:"matched"`
+	Effective int64      `json:"effective"`
+	Values    int64      `json:"values"`
+	Changed   int64      `json:"changed"`
+	Whole     int64      `json:"whole_bodies"`
+	Unused    bool       `json:"unused"`
+	TooWide   bool       `json:"too_wide"`
 }
 
-// listRules answers GET /api/v1/rules, in the order of the file.
+func itemOfRule(rule *Rule) (ruleItem, error) {
+	u := &rule.Usage
+	item := ruleItem{
+		ID: rule.ID(), Source: "file", Exchanges: rule.Exchanges, Documents: u.Documents, Matched: u.Matched, Effective: u.Effective,
+		Values: u.Values, Changed: u.Changed, Whole: u.Whole, Unused: rule.Unused(), TooWide: rule.TooWide(), Aside: rule.Aside,
+	}
+	if stored := rule.Stored; stored != nil {
+		item.Source, item.Created, item.Actor = "api", &stored.Created, stored.Actor
+	}
+	if rule.Aside != "" {
+		item.Rule, item.Unused = rule.Stored.Text, false
+		return item, nil
+	}
+	item.Index = &u.Index
+	var err error
+	item.Rule, err = rule.Config.YAML()
+	return item, err
+}
+
+// listRules answers GET /api/v1/rules: those of the file in its order, then those that were added by API.
 func (s *Server) listRules(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "limit", "cursor")
+	q, err := readQuery(r, "format", "limit", "cursor")
 	if err != nil {
 		return err
 	}
-	items := []ruleItem{}
+	var rules []Rule
 	if s.deps.Rules != nil {
-		for _, rule := range s.deps.Rules() {
-			text, err := rule.Config.YAML()
-			if err != nil {
-				return err
-			}
-			u := &rule.Usage
-			items = append(items, ruleItem{
-				Index: u.Index, From: "file", Rule: text, Exchanges: rule.Exchanges, Documents: u.Documents, Matched: u.Matched,
-				Effective: u.Effective, Values: u.Values, Changed: u.Changed, Whole: u.Whole, Unused: rule.Unused(), TooWide: rule.TooWide(),
-			})
+		rules = s.deps.Rules()
+	}
+	switch format := q.text("format"); format {
+	case "", "json":
+	case "yaml":
+		return s.exportRules(w, r, rules)
+	default:
+		return refuse(http.StatusBadRequest, "format=%q: give json or yaml", format)
+	}
+	items := []ruleItem{}
+	for i := range rules {
+		item, err := itemOfRule(&rules[i])
+		if err != nil {
+			return err
+		}
+		items = append(items, item)
+	}
+	place := map[string]int{}
+	for i := range items {
+		place[items[i].ID] = i
+	}
+	return writeList(w, q, items, func(i ruleItem) string { return fmt.Sprintf("%09d", place[i.ID]) })
+}
+
+// exportRules answers with all rules that are in force as the list under rules: in a configuration file.
+func (s *Server) exportRules(w http.ResponseWriter, r *http.Request, rules []Rule) error {
+	text := "# The rules in force, as the list under rules: in a configuration file.\n"
+	for i := range rules {
+		if rules[i].Aside != "" {
+			continue
+		}
+		one, err := forFile(rules[i].Config).YAML()
+		if err != nil {
+			return err
+		}
+		text += one
+	}
+	if !unchanged(w, r, digest([]byte(text))) {
+		writeBytes(w, http.StatusOK, "application/yaml", []byte(text))
+	}
+	return nil
+}
+
+// forFile writes the rule so that a file in which variables are replaced says the same.
+func forFile(rule normalize.RuleConfig) normalize.RuleConfig {
+	v := reflect.ValueOf(&rule).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Type() == reflect.TypeFor[string]() {
+			f.SetString(strings.ReplaceAll(f.String(), "${", "$${"))
 		}
 	}
-	return writeList(w, q, items, func(i ruleItem) string { return fmt.Sprintf("%09d", i.Index) })
+	if rule.With != nil {
+		with := strings.ReplaceAll(*rule.With, "${", "$${")
+		rule.With = &with
+	}
+	return rule
 }
 
 // suggestionItem is one rule that would quiet noise, in GET /api/v1/suggestions.

@@ -33,6 +33,7 @@ type Deps struct {
 
 	Judge       func() diff.Config       // how runs are judged
 	Rules       func() []Rule            // those in force, in the order of the file; nil: there are none
+	Rulebook    *Rulebook                // changes and tries rules; nil: it cannot be done
 	Comparing   func() normalize.Config  // how exchanges are compared; nil: as by default
 	Suggestions func() []diff.Suggestion // made from what was compared under them; nil: there are none
 
@@ -57,14 +58,15 @@ type Server struct {
 	pages   *pages
 	handler http.Handler
 
-	switching sync.Mutex    // held while the switch is set and kept
-	kept      atomic.Bool   // the switch or the rate was set here, now or before a restart
-	recent    recent        // the last minutes, for charts
-	streams   atomic.Int64  // event streams open now
-	asking    atomic.Int32  // samples that are asked again now
-	shrinking atomic.Int32  // likewise made smaller
-	closing   chan struct{} // closed when the http.Server shuts down
-	closed    sync.Once
+	switching  sync.Mutex    // held while the switch is set and kept
+	kept       atomic.Bool   // the switch or the rate was set here, now or before a restart
+	recent     recent        // the last minutes, for charts
+	streams    atomic.Int64  // event streams open now
+	asking     atomic.Int32  // samples that are asked again now
+	shrinking  atomic.Int32  // likewise made smaller
+	previewing atomic.Int32  // rules that are tried now
+	closing    chan struct{} // closed when the http.Server shuts down
+	closed     sync.Once
 }
 
 // New returns a server for a valid configuration. It starts nothing.

@@ -25,6 +25,8 @@ type docket struct {
 	names    *normalize.Names
 	normal   normalize.Config // as it was compiled
 	rules    *normalize.Normalizer
+	stored   []store.Rule // the last ones of normal's rules, which were added by API
+	aside    []asideRule
 	ruleText string
 	print    store.Fingerprint
 	header   string                   // in which the candidate tells its version; empty: it is not looked for
@@ -141,25 +143,26 @@ func (d *docket) begin(ctx context.Context, b store.Beginning) (*judging, error)
 
 // newDocket is that of a configuration: the one before where it would be the same, so that what is known of rules and of
 // noise outlives a reload.
-func (s *service) newDocket(cfg config, rules *normalize.Normalizer, before *docket) (*docket, error) {
-	normal := cfg.normal()
-	print, header := store.Fingerprint{Candidate: cfg.Candidate, Rules: cfg.kept(rules.Fingerprint())}, cfg.versionHeader()
-	if before != nil && before.print == print && before.header == header && reflect.DeepEqual(before.normal, normal) {
+func (s *service) newDocket(cfg config, rules *ruleSet, before *docket) (*docket, error) {
+	print, header := store.Fingerprint{Candidate: cfg.Candidate, Rules: cfg.kept(rules.compiled.Fingerprint())}, cfg.versionHeader()
+	if before != nil && before.print == print && before.header == header && reflect.DeepEqual(before.normal, rules.normal) &&
+		slices.Equal(before.stored, rules.stored) && slices.Equal(before.aside, rules.aside) {
 		return before, nil
 	}
-	text, err := ruleText(cfg.Normalize.Rules)
+	text, err := ruleText(rules.normal.Rules)
 	if err != nil {
 		return nil, err
 	}
 	return &docket{
-		log: s.log, db: s.db, names: s.names, normal: normal, rules: rules, ruleText: text, print: print, header: header,
+		log: s.log, db: s.db, names: s.names, normal: rules.normal, rules: rules.compiled,
+		stored: rules.stored, aside: rules.aside, ruleText: text, print: print, header: header,
 		now: &s.judging, tell: s.tellRun, versions: &s.versions, warned: map[[2]int]bool{},
 	}, nil
 }
 
 // begin puts the run of a configuration in force, and answers where the exchanges of its requests go. It fails, and
 // changes nothing, where the run cannot be written down.
-func (s *service) begin(ctx context.Context, cfg config, rules *normalize.Normalizer, b store.Beginning) (*docket, error) {
+func (s *service) begin(ctx context.Context, cfg config, rules *ruleSet, b store.Beginning) (*docket, error) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
 	before := s.docket()
@@ -176,6 +179,9 @@ func (s *service) begin(ctx context.Context, cfg config, rules *normalize.Normal
 	b.Asked = cmp.Or(b.Asked, cfg.Run)
 	if _, err := next.begin(ctx, b); err != nil {
 		return nil, err
+	}
+	if before != next {
+		next.tellAside(before)
 	}
 	if before != nil && before != next {
 		before.closed = true

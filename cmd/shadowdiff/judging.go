@@ -46,7 +46,11 @@ func (d *docket) inForce() []web.Rule {
 	exchanges := d.compared.Load()
 	var list []web.Rule
 	for _, usage := range d.rules.Usage() {
-		list = append(list, web.Rule{Config: d.normal.Rules[usage.Index], Usage: usage, Exchanges: exchanges})
+		rule := web.Rule{Config: d.normal.Rules[usage.Index], Usage: usage, Exchanges: exchanges}
+		if i := usage.Index - (len(d.normal.Rules) - len(d.stored)); i >= 0 {
+			rule.Stored = &d.stored[i]
+		}
+		list = append(list, rule)
 	}
 	return list
 }

@@ -10,22 +10,12 @@ import (
 	"time"
 
 	"shadowdiff/multicast"
-	"shadowdiff/normalize"
 	"shadowdiff/store"
 	"shadowdiff/web"
 )
 
 // maxDecoded is how much of a body is decoded for comparing, and for keeping it.
 func (c config) maxDecoded() int64 { return 8 * int64(c.Shadow.MaxResponseBody) }
-
-// compile readies the rules of a configuration.
-func (c config) compile() (*normalize.Normalizer, error) {
-	normalizer, err := normalize.New(c.normal())
-	if err != nil {
-		return nil, fmt.Errorf("compiling the rules: %w", err)
-	}
-	return normalizer, nil
-}
 
 // Hangup asks for a reload, as SIGHUP does, and does not wait for it. Asked again before the reload has begun, it is one.
 func (s *service) Hangup() {
@@ -127,7 +117,8 @@ func (d *decoder) blame(err error) {
 // apply puts a configuration in force for the requests that come from now on, with the run that it makes. Its error
 // changes nothing.
 func (s *service) apply(cfg config) error {
-	rules, err := cfg.compile()
+	stored, _ := s.db.Rules()
+	rules, err := cfg.compile(stored...)
 	if err != nil {
 		return err
 	}
@@ -185,6 +176,7 @@ func (s *service) instance() web.Instance {
 		Reload:   s.reloaded.Load(),
 	}
 	now.Warnings = append(now.Warnings, s.versions.troubles()...)
+	now.Warnings = append(now.Warnings, s.docket().asideTexts()...)
 	if cfg.Candidate != "" && cfg.Secondary != "" && cfg.Shadow.Unfair() {
 		now.Warnings = append(now.Warnings, "candidate and secondary are treated differently: no fair pair")
 	}

@@ -74,8 +74,7 @@ func (s *service) open(cfg config) (err error) {
 	if s.admin, err = listen("the dashboard", cfg.Web.Listen); err != nil {
 		return err
 	}
-	rules, err := cfg.compile()
-	if err != nil {
+	if err = cfg.Web.Reached(s.admin.Addr()); err != nil {
 		return err
 	}
 	metrics := web.NewMetrics()
@@ -99,6 +98,11 @@ func (s *service) open(cfg config) (err error) {
 	if err := s.versions.restore(s.db); err != nil {
 		return err
 	}
+	stored, _ := s.db.Rules()
+	rules, err := cfg.compile(stored...)
+	if err != nil {
+		return err
+	}
 	first, err := s.begin(context.Background(), cfg, rules, store.Beginning{By: "start"})
 	if err != nil {
 		return err
@@ -117,7 +121,8 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Metrics:   metrics,
 		Instance:  s.instance,
 		Judge:     func() diff.Config { return s.cfg.Load().Verdict },
-		Rules:     func() []web.Rule { return s.judging.Load().inForce() },
+		Rules:     func() []web.Rule { return s.judging.Load().listed() },
+		Rulebook:  s.rulebook(),
 		Comparing: func() normalize.Config { return s.judging.Load().normal },
 		Suggestions: func() []diff.Suggestion {
 			return s.judging.Load().comparer.Suggestions()

@@ -1,0 +1,250 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+const (
+	previewMost   = 500             // samples that are looked at, the latest ones
+	previewTime   = 5 * time.Second // and most that it takes
+	previewFields = 500             // fields that are told of
+)
+
+// previewAnswer is POST /api/v1/rules/preview.
+type previewAnswer struct {
+	Samples  int            `json:"samples"`  // that were compared under both sets of rules
+	Changed  int            `json:"changed"`  // of these, in which anything comes out differently
+	Skipped  map[string]int `json:"skipped"`  // that were not, by why
+	Redacted int            `json:"redacted"` // of those compared, in which something was redacted: there the rules saw the note in its place
+	Stopped  string         `json:"stopped"`  // where it ended before all were looked at; empty: it did not
+	Duration float64        `json:"duration"` // seconds
+	Before   previewResults `json:"before"`   // what they say as a whole under the rules in force
+	After    previewResults `json:"after"`
+	Rules    []ruleItem     `json:"rules"`    // those to be added, with what they did in these samples
+	Warnings []string       `json:"warnings"` // for people
+	Fields   []previewField `json:"fields"`   // those in which anything comes out differently, most first
+	More     int            `json:"more"`     // fields that are not told of
+}
+
+type previewResults struct {
+	Agree         int `json:"agree"`
+	CandidateOnly int `json:"candidate_only"`
+	ControlOnly   int `json:"control_only"`
+	Both          int `json:"both"`
+}
+
+type previewField struct {
+	Route     string       `json:"route"`
+	Field     string       `json:"field"`
+	Page      string       `json:"page"`
+	Changed   int          `json:"changed"`
+	Candidate previewCount `json:"candidate"` // samples in which it differs from the primary
+	Control   previewCount `json:"control"`
+	Drift     previewCount `json:"drift"` // in which candidate and control differ in size
+	Hides     int          `json:"hides"`
+	Shows     int          `json:"shows"`
+	Samples   []int64      `json:"samples"` // some of those that come out differently, the latest first
+}
+
+type previewCount struct {
+	Before int `json:"before"`
+	After  int `json:"after"`
+	Vanish int `json:"vanish"`
+	Change int `json:"change"`
+	Appear int `json:"appear"`
+}
+
+// postPreview answers POST /api/v1/rules/preview. Nothing is counted and nothing kept.
+func (s *Server) postPreview(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readQuery(r); err != nil {
+		return err
+	}
+	keys, err := readObject(w, r, rulesBody, `{"rules": "- drop: body.generated_at"}`, "rules", "remove")
+	if err != nil {
+		return err
+	}
+	c, err := readPreview(keys)
+	if err != nil {
+		return err
+	}
+	if s.deps.Rulebook == nil {
+		return refuse(http.StatusConflict, "this process cannot try rules")
+	}
+	if !enter(&s.previewing, 1) {
+		w.Header().Set("Retry-After", "5")
+		return refuse(http.StatusTooManyRequests, "other rules are being tried, and that goes one at a time; try again when it is done")
+	}
+	defer s.previewing.Add(-1)
+	trial, err := s.deps.Rulebook.Try(c)
+	if err != nil {
+		return asRulesRefused(err)
+	}
+	answer, err := s.preview(r.Context(), trial)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, answer)
+}
+
+// previewing holds two sets of rules against the samples.
+type previewing struct {
+	*diff.Preview
+	server   *Server
+	given    map[int64]map[string]bool // routes whose names were given, by run
+	skipped  map[string]int
+	redacted int
+}
+
+// preview compares the latest samples of any run, as long as there is time.
+func (s *Server) preview(ctx context.Context, trial *RuleTrial) (*previewAnswer, error) {
+	began := time.Now()
+	ids, err := s.deps.DB.LatestSamples(ctx, previewMost)
+	if err != nil {
+		return nil, err
+	}
+	p := &previewing{
+		Preview: diff.NewPreview(trial.Before, trial.After), server: s,
+		given: map[int64]map[string]bool{}, skipped: map[string]int{},
+	}
+	answer := &previewAnswer{Warnings: []string{}, Fields: []previewField{}, Rules: []ruleItem{}}
+	for i, id := range ids {
+		if time.Since(began) > previewTime {
+			answer.Stopped = fmt.Sprintf("after the latest %d of %d samples: %s were over", i, len(ids), previewTime)
+			break
+		}
+		if err := p.take(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	answer.Duration = time.Since(began).Seconds()
+	return answer, p.tell(answer, trial.Added())
+}
+
+// take compares one sample, if all of it was kept.
+func (p *previewing) take(ctx context.Context, id int64) error {
+	sample, err := p.server.deps.DB.Sample(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		p.skipped["removed"]++ // meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for role := range sample.Responses {
+		switch resp := &sample.Responses[role]; {
+		case resp.Over, sample.BodyCut[role], resp.Outcome == multicast.OutcomeOversize:
+			p.skipped["too_long"]++
+			return nil
+		case withheld(resp.Body):
+			p.skipped["withheld"]++
+			return nil
+		}
+	}
+	given, err := p.isGiven(ctx, sample)
+	if err != nil {
+		return err
+	}
+	if sample.Redactions > 0 {
+		p.redacted++
+	}
+	ex := &multicast.Exchange{ID: sample.Exchange, Time: sample.Time, Request: sample.Request, Responses: sample.Responses}
+	if given {
+		ex.Route, ex.Configured = sample.Route, true
+	}
+	p.Add(id, sample.Route, ex)
+	return nil
+}
+
+// isGiven tells whether the name of a sample's route was given, and not made from the path: rules go by it then.
+func (p *previewing) isGiven(ctx context.Context, sample *store.Sample) (bool, error) {
+	given := p.given[sample.Run]
+	if given == nil {
+		snap, err := p.server.deps.DB.RunSnapshot(ctx, sample.Run)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return false, err
+		}
+		given = map[string]bool{}
+		if err == nil {
+			for i := range snap.Tallies.Routes {
+				given[snap.Tallies.Routes[i].Route] = snap.Tallies.Routes[i].Given
+			}
+		}
+		p.given[sample.Run] = given
+	}
+	return given[sample.Route], nil
+}
+
+// tell writes down what was found.
+func (p *previewing) tell(a *previewAnswer, added []Rule) error {
+	counts := p.Counts()
+	if counts.Unknown > 0 {
+		p.skipped["unknown"] = counts.Unknown
+	}
+	a.Samples, a.Changed, a.Skipped, a.Redacted = counts.Compared, counts.Changed, p.skipped, p.redacted
+	a.Before, a.After = previewResultsOf(counts.Before), previewResultsOf(counts.After)
+	for i := range added {
+		item, err := itemOfRule(&added[i])
+		if err != nil {
+			return err
+		}
+		item.ID, item.Exchanges = "", int64(counts.Compared)
+		a.Rules = append(a.Rules, item)
+	}
+	fields := p.Fields()
+	a.warn(fields, added)
+	if more := len(fields) - previewFields; more > 0 {
+		a.More, fields = more, fields[:previewFields]
+	}
+	for i := range fields {
+		f := &fields[i]
+		a.Fields = append(a.Fields, previewField{
+			Route: f.Route, Field: f.Field, Page: p.server.prefix + fieldPath(f.Route, f.Field), Changed: f.Changed,
+			Candidate: previewCountOf(f.Candidate), Control: previewCountOf(f.Control), Drift: previewCountOf(f.Drift),
+			Hides: f.Hides, Shows: f.Shows, Samples: f.Samples,
+		})
+	}
+	return nil
+}
+
+// warn says what should be looked at before the rules are put in force.
+func (a *previewAnswer) warn(fields []diff.PreviewField, added []Rule) {
+	for i := range fields {
+		if f := &fields[i]; f.Hides > 0 && len(a.Warnings) < 20 {
+			a.Warnings = append(a.Warnings, fmt.Sprintf("would hide that the candidate alone differs at %s of %s, in %d of %d samples: look at sample %d first",
+				f.Field, f.Route, f.Hides, a.Samples, f.Hidden))
+		}
+	}
+	for i := range added {
+		switch u := &added[i].Usage; {
+		case a.Samples == 0:
+		case u.Documents == 0:
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%q was held against nothing: no sample is of its route, or has the part that it is about", u.Rule))
+		case u.Matched == 0:
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%q matches nothing in these samples: is its field or its route misspelt?", u.Rule))
+		case u.Whole > 0:
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%q takes whole bodies away: nothing of them is compared", u.Rule))
+		}
+	}
+	switch {
+	case a.Samples == 0:
+		a.Warnings = append(a.Warnings, "there are no samples to try it on yet")
+	case a.Redacted > 0:
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of these samples are redacted (store.redact): what stood there is the same on all sides now, whatever it was", a.Redacted))
+	}
+}
+
+func previewResultsOf(m map[diff.Result]int) previewResults {
+	return previewResults{Agree: m[diff.Agree], CandidateOnly: m[diff.CandidateOnly], ControlOnly: m[diff.ControlOnly], Both: m[diff.Both]}
+}
+
+func previewCountOf(c diff.PreviewCount) previewCount {
+	return previewCount{Before: c.Before, After: c.After(), Vanish: c.Vanish, Change: c.Change, Appear: c.Appear}
+}
