@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,15 +19,15 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 	}
 	with := "<id>"
 	r.rules.Store(&[]Rule{
-		{normalize.RuleConfig{Drop: "body.at", Route: "GET /a"}, normalize.RuleUsage{Index: 0, Documents: 2100, Matched: 0}, 1000},
-		{normalize.RuleConfig{Mask: `body["x y"]`, Pattern: "[0-9]+: #", With: &with}, normalize.RuleUsage{Index: 1, Documents: 9, Matched: 3, Effective: 2, Values: 8, Changed: 7}, 1000},
-		{normalize.RuleConfig{Drop: "body"}, normalize.RuleUsage{Index: 2, Documents: 9, Matched: 9, Whole: 9}, 1000},
-		{normalize.RuleConfig{Absent: "body.b", When: "null"}, normalize.RuleUsage{Index: 3, Documents: 2}, 999},
-		{normalize.RuleConfig{Sort: "body.b", Route: "GET /b"}, normalize.RuleUsage{Index: 4}, 5000}, // there is no such route
+		{Config: normalize.RuleConfig{Drop: "body.at", Route: "GET /a"}, Usage: normalize.RuleUsage{Index: 0, Documents: 2100, Matched: 0}, Exchanges: 1000},
+		{Config: normalize.RuleConfig{Mask: `body["x y"]`, Pattern: "[0-9]+: #", With: &with}, Usage: normalize.RuleUsage{Index: 1, Documents: 9, Matched: 3, Effective: 2, Values: 8, Changed: 7}, Exchanges: 1000},
+		{Config: normalize.RuleConfig{Drop: "body"}, Usage: normalize.RuleUsage{Index: 2, Documents: 9, Matched: 9, Whole: 9}, Exchanges: 1000},
+		{Config: normalize.RuleConfig{Absent: "body.b", When: "null"}, Usage: normalize.RuleUsage{Index: 3, Documents: 2}, Exchanges: 999},
+		{Config: normalize.RuleConfig{Sort: "body.b", Route: "GET /b"}, Usage: normalize.RuleUsage{Index: 4}, Exchanges: 5000}, // there is no such route
 	})
 	text := r.get("/api/v1/rules")
 	keys := []string{
-		"changed", "documents", "effective", "exchanges", "from", "index", "matched", "rule", "too_wide", "unused", "values", "whole_bodies",
+		"changed", "documents", "effective", "exchanges", "id", "index", "matched", "rule", "source", "too_wide", "unused", "values", "whole_bodies",
 	}
 	var all list[map[string]any]
 	decode(t, text, &all)
@@ -41,7 +42,7 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, keys) {
 			t.Errorf("keys %v", got)
 		}
-		if item["index"] != float64(i) || item["from"] != "file" || item["unused"] != (i == 0 || i == 4) || item["too_wide"] != (i == 2) {
+		if item["index"] != float64(i) || item["source"] != "file" || item["id"] != fmt.Sprint("file:", i) || item["unused"] != (i == 0 || i == 4) || item["too_wide"] != (i == 2) {
 			t.Errorf("rule %d: %v", i, item)
 		}
 	}
@@ -59,7 +60,7 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 		t.Fatalf("%+v", part)
 	}
 	decode(t, r.get("/api/v1/rules?limit=3&cursor="+*part.Next), &part)
-	if len(part.Items) != 2 || part.Items[0].Index != 3 {
+	if len(part.Items) != 2 || *part.Items[0].Index != 3 {
 		t.Errorf("%+v", part)
 	}
 }
