@@ -101,7 +101,7 @@ func killOnce(t *testing.T, round int, cfg Config, random *rand.Rand) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	heard := listen(pipe, random.IntN(2), random.IntN(100), func() { child.Process.Kill() })
+	heard := listen(pipe, random.IntN(3), random.IntN(100), func() { child.Process.Kill() })
 	_ = child.Wait() // it was killed
 	if heard.err != nil {
 		t.Fatal(heard.err)
