@@ -102,7 +102,10 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	if err == nil {
 		err = setScalar(v, text)
 	}
-	if err != nil {
+	switch {
+	case err != nil && isSecret(path) && strings.Contains(err.Error(), noVariable):
+		d.fault(n, path, "holds ${ that%s", noVariable) // the error itself repeats what follows it
+	case err != nil:
 		d.fault(n, path, "%s", err)
 	}
 }
@@ -149,6 +152,10 @@ func (d *decoder) table(n *yaml.Node, v reflect.Value, path string) {
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	if n.Tag == "!!null" {
 		return // the key of a part whose keys are all commented out
+	}
+	if n.Kind != yaml.MappingNode && holdsSecret(path) {
+		d.fault(n, path, "keys with values are expected here") // what stands there may be meant for one of them
+		return
 	}
 	if n.Kind != yaml.MappingNode {
 		d.fault(n, path, "keys with values are expected here, not %s", describe(n))
@@ -252,7 +259,14 @@ func (d *decoder) isSecretFile(path string) bool {
 
 // isSecret says whether the value of a key is not to be shown.
 func isSecret(key string) bool {
-	return slices.Contains([]string{"web.token", "webhook.url", "webhook.secret"}, key)
+	return slices.Contains(secretKeys(), key)
+}
+
+func secretKeys() []string { return []string{"web.token", "webhook.url", "webhook.secret"} }
+
+// holdsSecret says whether one of the keys below this one is secret.
+func holdsSecret(key string) bool {
+	return slices.ContainsFunc(secretKeys(), func(k string) bool { return strings.HasPrefix(k, key+".") })
 }
 
 // secretFile reads a secret from the file that the key names, relative to the configuration's folder.
@@ -275,7 +289,13 @@ func (d *decoder) secretFile(e entry, field reflect.Value, path string) {
 		d.faulty[strings.TrimSuffix(path, "_file")] = true
 		return
 	}
-	field.SetString(strings.TrimRight(string(secret), "\r\n"))
+	text := strings.TrimRight(string(secret), "\r\n")
+	if text == "" { // it would pass for none, and nobody be asked for it
+		d.fault(e.value, path, "%s is empty", name)
+		d.faulty[strings.TrimSuffix(path, "_file")] = true
+		return
+	}
+	field.SetString(text)
 }
 
 // describe says what stands where something else was expected.

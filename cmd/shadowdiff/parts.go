@@ -10,6 +10,10 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
+
+	"shadowdiff/multicast"
 )
 
 // part is something that runs until its context ends: Run(ctx) of a package, or a server.
@@ -91,7 +95,17 @@ func (s *service) serveClients(ctx context.Context) error {
 }
 
 func (s *service) servePages(ctx context.Context) error {
-	return serveHTTP(ctx, s.web.HTTP(), s.admin, time.Second, s.log)
+	return serveHTTP(ctx, s.web.HTTP(), netutil.LimitListener(s.admin, readersMost(multicast.OpenFiles())), time.Second, s.log)
+}
+
+// readersMost is how many connections the pages have at once, of so many file descriptors; those beyond wait. Clients and
+// the primary need the descriptors, and who opens connections to the pages without end is not to take them.
+func readersMost(files int64) int {
+	const most, least = 1024, 16
+	if files == 0 {
+		return most
+	}
+	return int(min(max(files/8, least), most))
 }
 
 // serveHTTP serves on l until ctx ends, then lets the requests under way finish for as long as drain.

@@ -98,6 +98,8 @@ type environment func(name string) (value string, set bool)
 
 var variable = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 
+const noVariable = " is not a variable's name in braces; write $${ for the characters themselves"
+
 // expand replaces each ${NAME} by the variable of that name; $${ stands for ${ itself. The error names every variable
 // that cannot be had.
 func expand(text string, env environment) (string, error) {
@@ -109,7 +111,7 @@ func expand(text string, env environment) (string, error) {
 		name := strings.TrimSuffix(m[2:], "}")
 		value, set := "", false
 		if !strings.HasSuffix(m, "}") || !plainName(name) {
-			wrong = append(wrong, m+" is not a variable's name in braces; write $${ for the characters themselves")
+			wrong = append(wrong, m+noVariable)
 		} else if value, set = env(name); !set {
 			wrong = append(wrong, fmt.Sprintf("the environment variable %s is not set", name))
 		}
