@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,12 +38,19 @@ type live struct {
 // them, or web, wins.
 func serveFile(t *testing.T, text string) *live {
 	t.Helper()
+	return serveWith(t, text, nil)
+}
+
+// serveWith is serveFile with flags more, by what they stand for.
+func serveWith(t *testing.T, text string, more flagValues) *live {
+	t.Helper()
 	l := &live{t: t, file: filepath.Join(t.TempDir(), "shadowdiff.yaml"), log: &journal{}}
 	l.write(text)
 	flags := flagValues{
 		"listen": {"-listen", "127.0.0.1:0"}, "web.listen": {"-admin", "127.0.0.1:0"},
 		"store.path": {"-db", filepath.Join(t.TempDir(), "live.db")},
 	}
+	maps.Copy(flags, more)
 	from := source{l.file, flags, testEnvironment}
 	cfg, d := from.read()
 	if len(d.faults) > 0 {
