@@ -53,6 +53,7 @@ func (s *addition) add(t *Tallies) {
 	s.all.Transport.Counts.merge(t.Transport.Counts)
 	s.all.Transport.Minutes.merge(t.Transport.Minutes)
 	s.all.Paused += t.Paused
+	s.all.Awaited += t.Awaited
 	for _, r := range t.Routes {
 		to := s.routes[r.Route]
 		if to == nil {

@@ -131,8 +131,11 @@ func (s *scope) lost(v *Verdict) (said string, over bool) {
 	if s.paused > 0 {
 		lost, why = lost+s.paused, why+", or dropped while the candidate was paused"
 	}
+	if s.awaited > 0 {
+		lost, why = lost+s.awaited, why+", or waiting for the candidate alone"
+	}
 	said = humanize.Comma(lost) + " exchanges could not be judged (" + why + "), more than " + s.budget() + " allows"
-	return said, float64(lost) > s.watch.cfg.budget()*float64(s.row.Compared+v.Unknown+s.paused)
+	return said, float64(lost) > s.watch.cfg.budget()*float64(s.row.Compared+v.Unknown+s.paused+s.awaited)
 }
 
 // priced tells whether noise is what the proof costs so much for: a new run without any would be quicker.

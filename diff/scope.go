@@ -12,6 +12,7 @@ type scope struct {
 	row       *RouteTally
 	whole     bool
 	paused    int64       // exchanges of the run that were dropped because the candidate was paused
+	awaited   int64       // exchanges of the run in which only the candidate is waited for
 	few       bool        // a route with too few requests to confirm anything
 	standings []*standing // those with something to show, in the order of the tallies
 	confirmed []*standing // of these the confirmed ones, most evidence first

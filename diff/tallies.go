@@ -103,6 +103,7 @@ type Tallies struct {
 	Total     RouteTally    `json:"total"`
 	Transport TestTally     `json:"transport"` // the field `transport` of all routes together; NewTally needs its Minutes and Confirmed only
 	Paused    int64         `json:"paused"`    // exchanges dropped because the candidate was paused for its failures
+	Awaited   int64         `json:"awaited"`   // exchanges, at this moment, in which only the candidate is waited for, for over a second
 	Routes    []*RouteTally `json:"routes"`    // sorted by Route
 	Fields    []*FieldTally `json:"fields"`    // sorted by Route, then Field
 }

@@ -27,6 +27,7 @@ type Tally struct {
 	total     RouteTally
 	transport TestTally // of all routes together
 	paused    int64
+	awaited   int64
 	routes    rows[RouteTally]
 	fields    rows[FieldTally]
 	byRoute   map[string]*routeRow
@@ -125,6 +126,15 @@ func (t *Tally) Pause(exchanges int64) (changed bool) {
 	return changed
 }
 
+// Await notes in how many exchanges of the run only the candidate is waited for at present, and has been for a second: they
+// are in no count yet, and what is slow to come is seldom like what has come. It answers false when that is known.
+func (t *Tally) Await(exchanges int64) (changed bool) {
+	changed = t.awaited != exchanges
+	t.awaited = exchanges
+	t.changed = t.changed || changed
+	return changed
+}
+
 // Confirm marks what Judge has confirmed; what is confirmed already stays as it was, and what is not known is ignored.
 func (t *Tally) Confirm(list []Confirmed) {
 	for _, c := range list {
@@ -161,7 +171,7 @@ func (t *Tally) Cut() (all, changed *Tallies) {
 	if !t.changed {
 		return t.last, &Tallies{Total: t.last.Total}
 	}
-	all, changed = &Tallies{Total: *t.total.clone(), Transport: t.transport, Paused: t.paused}, &Tallies{}
+	all, changed = &Tallies{Total: *t.total.clone(), Transport: t.transport, Paused: t.paused, Awaited: t.awaited}, &Tallies{}
 	changed.Total = all.Total
 	all.Routes, changed.Routes = t.routes.cut()
 	all.Fields, changed.Fields = t.fields.cut()

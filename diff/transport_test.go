@@ -176,3 +176,21 @@ func TestACandidateThatIsPausedIsNotProvenEquivalent(t *testing.T) {
 	want(t, v, Undecided, "7 exchanges could not be judged (oversize, panic, or dropped while the candidate was paused), more than the budget of 0.1 % allows")
 	want(t, v.Routes[0], Undecided, v.Routes[0].Reasons...)
 }
+
+// What comes last is what hangs: a proof that does not wait for it would be one of the quick answers alone.
+func TestACandidateThatIsWaitedForIsNotProvenEquivalent(t *testing.T) {
+	tally := well(NewTally(nil), 3, 6000)
+	tally.Await(6)
+	want(t, judged(t, tally), Equivalent, "at most 0.082 % of the requests differ because of the candidate, within the budget of 0.1 %")
+	if !tally.Await(7) || tally.Await(7) {
+		t.Error("what is new is not told from what is known")
+	}
+	const said = "7 exchanges could not be judged (oversize, panic, or waiting for the candidate alone), more than the budget of 0.1 % allows"
+	want(t, judged(t, tally), Undecided, said)
+	sum, _ := tally.Cut()
+	if v, _ := Judge(Add(sum), DefaultConfig()); v.Word != Undecided || v.Reasons[0] != said {
+		t.Errorf("added up it is %s: %v", v.Word, v.Reasons)
+	}
+	tally.Await(0)
+	want(t, judged(t, tally), Equivalent, "at most 0.082 % of the requests differ because of the candidate, within the budget of 0.1 %")
+}

@@ -23,6 +23,7 @@ type Counts struct {
 	InFlight      map[string]int64      `json:"in_flight"`
 	Queue         int64                 `json:"queue"`
 	CapturedBytes int64                 `json:"captured_bytes"`
+	Awaited       int64                 `json:"-"`                 // exchanges in which only the candidate is waited for, for over a second
 	Circuit       map[string]Circuit    `json:"circuit,omitempty"` // by role, of the configuration in force
 }
 
@@ -120,6 +121,7 @@ func (p *Proxy) Counts() Counts {
 	counts.Open = c.open.Load()
 	counts.Requests = c.requests.Load()
 	counts.Queue = int64(p.dispatcher.queued())
+	counts.Awaited = p.dispatcher.awaited()
 	counts.CapturedBytes = p.memory.used.Load()
 	counts.Circuit = p.dispatcher.circuits(p.setup.Load())
 	return counts

@@ -207,6 +207,27 @@ func TestSlowPrimary(t *testing.T) {
 	}
 }
 
+// A candidate that lets its answers hang is seen before they time out; shadows that both do are not held against it.
+func TestACandidateThatIsWaitedFor(t *testing.T) {
+	more := make(chan struct{})
+	hang := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/quick" {
+			<-more
+		}
+	}
+	s := newStage(t, map[Role]http.HandlerFunc{Candidate: hang, Secondary: func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/both" {
+			<-more
+		}
+	}}, func(c *Config) { c.Shadow.Timeout = time.Minute })
+	for _, path := range []string{"/both", "/a", "/quick", "/b"} {
+		s.get(path)
+	}
+	s.eventually("two are waited for", func() bool { return s.proxy.Counts().Awaited == 2 })
+	close(more)
+	s.eventually("none is", func() bool { c := s.proxy.Counts(); return c.Awaited == 0 && c.Compared == 4 })
+}
+
 func TestPlainProxyWithoutACandidate(t *testing.T) {
 	good := newHandlerServer(t, answer(200, "hello"))
 	s := newRawStage(t, good, good, "", nil)

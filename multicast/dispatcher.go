@@ -165,6 +165,22 @@ func (d *dispatcher) queued() int {
 	return len(d.waiting)
 }
 
+// late is how long the candidate may take before it counts as one that is waited for.
+const late = time.Second
+
+// awaited counts the exchanges in which only the candidate is waited for, and has been for some time.
+func (d *dispatcher) awaited() (n int64) {
+	before := time.Now().Add(-late)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for f := range d.asked {
+		if f.awaits(before) {
+			n++
+		}
+	}
+	return n
+}
+
 // run lets flights be offered.
 func (d *dispatcher) run() {
 	d.mu.Lock()

@@ -40,6 +40,8 @@ type flight struct {
 	answer   capture // the primary's body
 	answered bool    // nothing more comes from the primary
 	legs     int     // shadows under way
+	begun    time.Time
+	home     [3]bool // by Role: the shadow's answer is there
 	waiting  time.Time
 	patience *time.Timer // runs while only the primary is waited for
 }
@@ -116,17 +118,25 @@ func (f *flight) begin(legs int) bool {
 	if f.phase == ended {
 		return false
 	}
-	f.phase, f.legs = asked, legs
+	f.phase, f.legs, f.begun = asked, legs, time.Now()
 	f.proxy.counters.exchanged.Add(1)
 	return true
 }
 
 // landed takes note that the answer of one shadow is there.
-func (f *flight) landed() {
+func (f *flight) landed(role Role) {
 	f.mu.Lock()
 	f.legs--
+	f.home[role] = true
 	f.mu.Unlock()
 	f.settle()
+}
+
+// awaits reports whether only the candidate is waited for, and has been asked before a moment.
+func (f *flight) awaits(before time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.phase == asked && f.legs == 1 && !f.home[Candidate] && f.begun.Before(before)
 }
 
 // settle hands the exchange on once nothing more is waited for. An exchange that cannot be judged waits for no primary,

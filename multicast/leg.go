@@ -50,7 +50,7 @@ func (f *flight) leg(role Role) {
 	legs.outcome.add(res.Outcome)
 	legs.inFlight.Add(-1)
 	p.dispatcher.release(f, role, res.Outcome, res.Duration)
-	f.landed()
+	f.landed(role)
 }
 
 // askOne fills in the answer of one shadow.

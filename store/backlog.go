@@ -73,7 +73,8 @@ func (l *ledger) cut(names *normalize.Names) bool {
 	defer l.mu.Unlock()
 	settled := l.settle(names)
 	paused := l.tally.Pause(l.counters.total.Shadow[multicast.Candidate.String()].Paused)
-	if !l.fresh && !settled && !paused {
+	awaited := l.tally.Await(l.counters.late)
+	if !l.fresh && !settled && !paused && !awaited {
 		return false
 	}
 	l.used = time.Now()

@@ -9,9 +9,12 @@ import (
 // read brings the run's counters up to date with the proxy's, unless the run has ended.
 func (r *runCounters) read(counters func() multicast.Counts) (changed bool) {
 	if counters == nil || r.ended {
+		r.late = 0
 		return false
 	}
-	total := addCounts(r.before, counters(), 1)
+	now := counters()
+	r.late = now.Awaited
+	total := addCounts(r.before, now, 1)
 	total = addCounts(total, r.base, -1)
 	changed = !equalCounts(&total, &r.total)
 	r.total = total

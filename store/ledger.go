@@ -193,5 +193,6 @@ type runCounters struct {
 	before multicast.Counts // counted by processes before this one
 	base   multicast.Counts // what the proxy had when this process took the run up
 	total  multicast.Counts // before, and what came since base
+	late   int64            // exchanges in which only the candidate is waited for now
 	ended  bool             // another run is in force: total is final
 }

@@ -143,6 +143,16 @@ func TestRestartRemembersADeadCandidate(t *testing.T) {
 	if v := db.Snapshot().Verdict; v.Word != diff.Equivalent {
 		t.Fatalf("while it lives it is %s: %v", v.Word, v.Reasons)
 	}
+	proxy.Awaited = 700
+	flush(t, db)
+	if v := db.Snapshot().Verdict; v.Word != diff.Undecided || db.Snapshot().Tallies.Awaited != 700 {
+		t.Errorf("while 700 exchanges wait for it, it is %s: %v", v.Word, v.Reasons)
+	}
+	proxy.Awaited = 0
+	flush(t, db)
+	if v := db.Snapshot().Verdict; v.Word != diff.Equivalent {
+		t.Errorf("when none waits it is %s: %v", v.Word, v.Reasons)
+	}
 	proxy.Shadow = map[string]multicast.ShadowLegs{"candidate": {Paused: 700}}
 	flush(t, db)
 	if v := db.Snapshot().Verdict; v.Word != diff.Undecided || db.Snapshot().Tallies.Paused != 700 {
