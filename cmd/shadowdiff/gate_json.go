@@ -67,6 +67,9 @@ func canReplace(name string) error {
 	if name == "" {
 		return nil
 	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s cannot be written: it is a directory; give a file in it", name)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".shadowdiff-*")
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", name, err)

@@ -138,6 +138,7 @@ func TestAGateTellsTrouble(t *testing.T) {
 		"is empty":                                  {"-token-file", empty},
 		"holds no certificate":                      {"-ca", empty},
 		"cannot be written":                         {"-junit", filepath.Join(t.TempDir(), "none", "j.xml")},
+		"give a file in it":                         {"-report", t.TempDir()},
 		"give one -url":                             {"-report", "r.html", "-url", "http://a", "-url", "http://b"},
 	} {
 		s := gated(args...)
@@ -186,6 +187,8 @@ func TestCountsOfSeveralServicesAddUp(t *testing.T) {
 	both := append(each, "-url", same.svc.AdminURL())
 	gated(both...).must(t, "both", exitEquivalent, "EQUIVALENT: run 1, on 130 compared requests", "60 compared", "70 compared")
 	gated(append(both, "-route", "GET /items")...).must(t, "a route of both", exitEquivalent, "GET /items in run 1, on 130")
+	gated(append(each, "-url", strings.Replace(one.svc.AdminURL(), "127.0.0.1", "localhost", 1))...).must(t, "one under two names",
+		exitTrouble, "the same service under two addresses")
 	gated(append(each, "-url", fellow.svc.AdminURL())...).must(t, "judged otherwise", exitTrouble, "verdict.budget is 5% and 1%")
 
 	one.price.Store(2)

@@ -225,6 +225,9 @@ func addable(urls []string, exports []*web.Export) error {
 
 // differing lists what two services' runs differ in, with both values.
 func differing(a, b *web.Export) (list []string) {
+	if a.Run.ID == b.Run.ID && a.Run.Started.Equal(b.Run.Started) {
+		return []string{"they are the same service under two addresses, whose counts would count twice"}
+	}
 	say := func(what, one, other string) {
 		if one != other {
 			list = append(list, fmt.Sprintf("%s is %s and %s", what, or(one, "none"), or(other, "none")))
