@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -245,4 +246,25 @@ func TestAPanicInComparingWhatWasAskedAgainIsAnError(t *testing.T) {
 	s.log.mu.Lock()
 	s.log.b.Reset() // what was logged is no request's that is counted
 	s.log.mu.Unlock()
+}
+
+func TestAskingAgainSpeaksTLSAndNeedsNoSecondary(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	s := newRawStage(t, server.URL, "", server.URL, func(cfg *Config) {
+		cfg.Upstream.TLS.InsecureSkipVerify, cfg.Shadow.Candidate.TLS.InsecureSkipVerify = true, true
+	})
+	for range 2 {
+		ex := s.again(&Request{Method: "GET", Target: "/x", Host: "shop.example"})
+		for _, role := range []Role{Primary, Candidate} {
+			if res := ex.Response(role); string(res.Body) != "HTTP/2.0" || res.Outcome != OutcomeOK {
+				t.Errorf("%s: %+v %q", role, res, res.Body)
+			}
+		}
+		if ex.Unknown != "" || ex.Response(Secondary).Outcome != "" {
+			t.Errorf("exchange %+v", ex)
+		}
+	}
 }

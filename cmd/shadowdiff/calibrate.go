@@ -93,3 +93,19 @@ func (g *gate) ofARelease(look *state) error {
 	}
 	return nil
 }
+
+// forBoth leaves out, and puts aside, the stored rules for a candidate alone where there is none.
+func (c *config) forBoth(stored []store.Rule, set *ruleSet) []store.Rule {
+	if !c.Calibrate {
+		return stored
+	}
+	var both []store.Rule
+	for i := range stored {
+		if rule, err := storedRule(&stored[i]); err == nil && rule.Role != "" {
+			set.aside = append(set.aside, asideRule{stored[i], "it is for the candidate alone, and known-good code answers in its place (serve -calibrate)"})
+			continue
+		}
+		both = append(both, stored[i])
+	}
+	return both
+}

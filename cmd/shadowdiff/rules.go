@@ -35,7 +35,7 @@ func (a asideRule) String() string {
 // has one is set aside.
 func (c config) compile(stored ...store.Rule) (*ruleSet, error) {
 	set := &ruleSet{normal: c.normal()}
-	set.take(stored)
+	set.take(c.forBoth(stored, set))
 	var err error
 	if set.compiled, err = normalize.New(set.normal); err != nil {
 		return nil, fmt.Errorf("compiling the rules: %w", err)
