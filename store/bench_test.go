@@ -136,3 +136,31 @@ func BenchmarkReadWhileWriting(b *testing.B) {
 		}
 	})
 }
+
+// A flush after one comparison in each of 250 routes of 1,000, where 200 fields of each have differed before.
+func BenchmarkFlushWide(b *testing.B) {
+	cfg := DefaultConfig()
+	cfg.Path = b.TempDir() + "/bench.db"
+	db := openStore(b, cfg, Deps{})
+	run := startRun(b, db, candidateV1)
+	record := func(step, routes int) {
+		for r := range routes {
+			name := func(i int) string { return fmt.Sprintf("body.items[].attribute_%d", (step*3+i)%200) }
+			c := compared(fmt.Sprintf("GET /service-%d", (r+step*routes)%1000), noon, field(name(0), 1, 1), field(name(1), 3, 0), field(name(2), 0, 1))
+			c.Exchange = nil
+			db.Record(run.ID, c)
+		}
+	}
+	for step := range 67 {
+		record(step, 1000)
+	}
+	flush(b, db)
+	step := 0
+	for b.Loop() {
+		step++
+		record(step, 250)
+		if err := db.Flush(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,8 +144,10 @@ func TestSeriesAreFoundByKeys(t *testing.T) {
 		if err != nil || len(plan) == 0 {
 			t.Fatalf("%s: %q, %v", what, plan, err)
 		}
-		for _, line := range plan {
-			if len(line) > 4 && line[:4] == "SCAN" {
+		for _, line := range plan { // as "SCAN r", or "SCAN series_name USING INDEX …"; s are three spans
+			table, scan := strings.CutPrefix(line, "SCAN ")
+			table, _, _ = strings.Cut(table, " ")
+			if scan && table != "CONSTANT" && table != "s" {
 				t.Errorf("%s goes through a whole table: %q", what, plan)
 			}
 		}
