@@ -77,27 +77,25 @@ func (db *DB) Series(ctx context.Context, f Filter) ([]Point, error) {
 }
 
 // seriesQuery goes from one moment of the run to the next, some two thousand in a month, and looks up what is asked for
-// in each.
+// of a route in each; a field's counts are gathered from its names first, since most moments have none.
 func seriesQuery(f Filter) (query string, args []any) {
-	since, until := int64(0), int64(1<<62)
-	if !f.Since.IsZero() {
-		since = f.Since.Unix()
-	}
-	if !f.Until.IsZero() {
-		until = f.Until.Unix()
-	}
+	since, until := f.window()
 	args = []any{f.Run, since, until, f.Route, f.Field, f.Test.String(), transportField}
 	const (
 		ofRun   = ` FROM run_series r`
 		ofRoute = ` CROSS JOIN route_series w ON w.span = r.span AND w.begin = r.begin AND w.name =
 			(SELECT id FROM series_name WHERE run = ?1 AND route = ?4 AND field = '' AND test = '')`
-		ofField = ` LEFT JOIN field_series f ON f.span = r.span AND f.begin = r.begin AND f.name IN
-			(SELECT id FROM series_name WHERE run = ?1 AND field = ?5 AND test = ?6 AND (?4 = '' OR route = ?4))`
+		ofField = ` LEFT JOIN (SELECT f.span, f.begin, sum(f.candidate_only) AS candidate_only, sum(f.control_only) AS control_only,
+				sum(f.both_sides) AS both_sides
+			FROM series_name n INDEXED BY %s CROSS JOIN (SELECT 60 AS span UNION ALL SELECT 3600 UNION ALL SELECT 86400) s
+			CROSS JOIN field_series f INDEXED BY field_series_name
+				ON f.name = n.id AND f.span = s.span AND f.begin > ?2 - s.span AND f.begin < ?3
+			WHERE n.run = ?1 AND n.field = ?5 AND n.test = ?6 AND %s GROUP BY f.span, f.begin) f
+			ON f.span = r.span AND f.begin = r.begin`
 		inTime = ` WHERE r.run = ?1 AND r.begin + r.span > ?2 AND r.begin < ?3`
-		counts = `, 0, 0, coalesce(sum(f.candidate_only + f.both_sides), 0), coalesce(sum(f.control_only + f.both_sides), 0),
-			coalesce(sum(f.candidate_only), 0), coalesce(sum(f.control_only), 0), coalesce(sum(f.both_sides), 0)`
+		counts = `, 0, 0, coalesce(f.candidate_only + f.both_sides, 0), coalesce(f.control_only + f.both_sides, 0),
+			coalesce(f.candidate_only, 0), coalesce(f.control_only, 0), coalesce(f.both_sides, 0)`
 		compared = `.compared - CASE WHEN ?5 = ?7 THEN 0 ELSE `
-		grouped  = ` GROUP BY r.begin, r.span ORDER BY r.begin, r.span DESC`
 		ordered  = ` ORDER BY r.begin, r.span DESC`
 	)
 	switch {
@@ -107,9 +105,11 @@ func seriesQuery(f Filter) (query string, args []any) {
 		query = `SELECT r.begin, r.span, w.compared, w.unknown, w.failed, w.raw, w.noise, w.candidate_only, w.control_only,
 			w.both_sides` + ofRun + ofRoute + inTime + ordered
 	case f.Route == "":
-		query = `SELECT r.begin, r.span, r` + compared + `r.failed END` + counts + ofRun + ofField + inTime + grouped
+		query = `SELECT r.begin, r.span, r` + compared + `r.failed END` + counts + ofRun +
+			fmt.Sprintf(ofField, "series_name_field", "TRUE") + inTime + ordered
 	default:
-		query = `SELECT r.begin, r.span, w` + compared + `w.failed END` + counts + ofRun + ofRoute + ofField + inTime + grouped
+		query = `SELECT r.begin, r.span, w` + compared + `w.failed END` + counts + ofRun + ofRoute +
+			fmt.Sprintf(ofField, "sqlite_autoindex_series_name_1", "n.route = ?4") + inTime + ordered
 	}
 	return query, args
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"shadowdiff/diff"
@@ -26,51 +27,99 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	if f.Route, err = db.routeOf(ctx, f); err != nil {
 		return nil, false, fmt.Errorf("read window: %w", err)
 	}
-	run := db.runOf(f)
-	since, until := int64(0), int64(1<<62)
-	if !f.Since.IsZero() {
-		since = f.Since.Unix()
+	f.Run = db.runOf(f)
+	if f.Limit <= 0 {
+		f.Limit = 50
 	}
-	if !f.Until.IsZero() {
-		until = f.Until.Unix()
-	}
-	where, args := []string{"n.run = ?"}, []any{run, since, until, run}
-	and := func(wanted bool, condition string, values ...any) {
-		if wanted {
-			where, args = append(where, condition), append(args, values...)
+	few := f.Route == "" && f.Field == ""
+	if few {
+		if few, err = db.fewRows(ctx, f); err != nil {
+			return nil, false, fmt.Errorf("read window: %w", err)
 		}
 	}
-	and(f.Route != "", "n.route = ?", f.Route)
-	and(f.Field != "", "n.field = ?", f.Field)
-	and(after != After{}, "(n.route, n.field, n.test) > (?, ?, ?)", after.Route, after.Field, after.Test)
-	if test != nil {
-		and(true, "n.test = ?", test.String())
+	query, args := windowQuery(f, test, after, few)
+	if list, err = db.readWindow(ctx, query, args); err != nil {
+		return nil, false, fmt.Errorf("read window: %w", err)
 	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = 50
+	if more = len(list) > f.Limit; more {
+		list = list[:f.Limit]
 	}
-	rows, err := db.file.read.QueryContext(ctx, windowQuery+strings.Join(where, " AND ")+
-		` ORDER BY n.route, n.field, n.test LIMIT ?`, append(args, limit+1)...)
-	list, err = scanAll(rows, err, func(scan func(...any) error, w *FieldWindow) error {
+	return list, more, nil
+}
+
+func (db *DB) readWindow(ctx context.Context, query string, args []any) ([]FieldWindow, error) {
+	rows, err := db.file.read.QueryContext(ctx, query, args...)
+	return scanAll(rows, err, func(scan func(...any) error, w *FieldWindow) error {
 		var word string
 		if err := scan(&w.Route, &w.Field, &word, &w.CandidateOnly, &w.ControlOnly, &w.Both); err != nil {
 			return err
 		}
 		return w.Test.UnmarshalText([]byte(word))
 	})
-	if err != nil {
-		return nil, false, fmt.Errorf("read window: %w", err)
-	}
-	if more = len(list) > limit; more {
-		list = list[:limit]
-	}
-	return list, more, nil
 }
 
-// windowQuery goes from one moment of the run to the next and adds up what is there, before anything has a name.
-const windowQuery = `SELECT n.route, n.field, n.test, w.candidate_only, w.control_only, w.both_sides FROM
-	(SELECT f.name, sum(f.candidate_only) AS candidate_only, sum(f.control_only) AS control_only, sum(f.both_sides) AS both_sides
-		FROM run_series r CROSS JOIN field_series f ON f.span = r.span AND f.begin = r.begin
-		WHERE r.run = ? AND r.begin + r.span > ? AND r.begin < ? GROUP BY f.name) w
-	CROSS JOIN series_name n ON n.id = w.name WHERE `
+// fewWindowRows is how many rows a window has at most where it costs less to add them all up, by moment, than to go from
+// name to name until the page is full.
+const fewWindowRows = 20_000
+
+// fewRows tells whether the rows of a window are few.
+func (db *DB) fewRows(ctx context.Context, f Filter) (few bool, err error) {
+	since, until := f.window()
+	err = db.file.read.QueryRowContext(ctx, `SELECT count(*) <= ?4 FROM (SELECT 1 FROM run_series r
+		CROSS JOIN field_series f ON f.span = r.span AND f.begin = r.begin
+		WHERE r.run = ?1 AND r.begin + r.span > ?2 AND r.begin < ?3 LIMIT ?4 + 1)`, f.Run, since, until, fewWindowRows).Scan(&few)
+	return few, err
+}
+
+// window is the time that is asked for, in seconds since 1970.
+func (f *Filter) window() (since, until int64) {
+	since, until = 0, 1<<62
+	if !f.Since.IsZero() {
+		since = f.Since.Unix()
+	}
+	if !f.Until.IsZero() {
+		until = f.Until.Unix()
+	}
+	return since, until
+}
+
+const (
+	// windowByMoment adds up what is there, moment by moment, before anything has a name.
+	windowByMoment = `SELECT n.route, n.field, n.test, w.candidate_only, w.control_only, w.both_sides FROM
+		(SELECT f.name, sum(f.candidate_only) AS candidate_only, sum(f.control_only) AS control_only, sum(f.both_sides) AS both_sides
+			FROM run_series r CROSS JOIN field_series f ON f.span = r.span AND f.begin = r.begin
+			WHERE r.run = ?1 AND r.begin + r.span > ?2 AND r.begin < ?3 GROUP BY f.name) w
+		CROSS JOIN series_name n ON n.id = w.name`
+
+	// windowByName goes from name to name in their order, and ends when the page is full.
+	windowByName = `SELECT n.route, n.field, n.test, sum(f.candidate_only), sum(f.control_only), sum(f.both_sides)
+		FROM series_name n%s CROSS JOIN (SELECT 60 AS span UNION ALL SELECT 3600 UNION ALL SELECT 86400) s
+		CROSS JOIN field_series f INDEXED BY field_series_name ON f.name = n.id AND f.span = s.span AND f.begin > ?2 - s.span AND f.begin < ?3`
+)
+
+func windowQuery(f Filter, test *diff.Test, after After, few bool) (query string, args []any) {
+	since, until := f.window()
+	where, args := []string{"n.run = ?1"}, []any{f.Run, since, until}
+	and := func(wanted bool, condition string, values ...any) {
+		if wanted {
+			where, args = append(where, condition), append(args, values...)
+		}
+	}
+	and(!few, "n.last > ?2 AND n.first < ?3")
+	and(f.Route != "", "n.route = ?", f.Route)
+	and(f.Field != "", "n.field = ?", f.Field)
+	and(after != After{}, "(n.route, n.field, n.test) > (?, ?, ?)", after.Route, after.Field, after.Test)
+	if test != nil {
+		and(true, "n.test = ?", test.String())
+	}
+	names := ""
+	if f.Field != "" && f.Route == "" {
+		names = " INDEXED BY series_name_field"
+	}
+	query, group := fmt.Sprintf(windowByName, names), ` GROUP BY n.route, n.field, n.test`
+	if few {
+		query, group = windowByMoment, ""
+	}
+	const order = ` ORDER BY n.route, n.field, n.test LIMIT `
+	return query + ` WHERE ` + strings.Join(where, " AND ") + group + order + strconv.Itoa(f.Limit+1), args
+}

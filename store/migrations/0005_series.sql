@@ -62,6 +62,9 @@ CREATE TABLE field_series (
     PRIMARY KEY (span, begin, name)
 ) STRICT, WITHOUT ROWID;
 
+-- The way from a name to its moments. A row is entered when it is first written, not at each change of its counts.
+CREATE INDEX field_series_name ON field_series (name, span, begin);
+
 -- What was counted before knew of no tests: a field's counts were those of its values.
 INSERT INTO series_name (run, route, field, test, first, last)
 SELECT run, route, field, CASE field WHEN '' THEN '' ELSE 'value' END, min(begin), max(begin) + 86400
