@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -34,39 +35,8 @@ func month(b *testing.B) *Server {
 	if err != nil {
 		b.Fatal(err)
 	}
-	db, err := store.Open(cfg, store.Deps{Log: quiet(), Judge: diff.DefaultConfig()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	run, err := db.StartRun("v2.3.1", store.Fingerprint{Candidate: upstream.Candidate})
-	if err != nil {
-		b.Fatal(err)
-	}
-	now := time.Now().Truncate(time.Minute)
-	for ago := 30 * 24 * time.Hour; ago > 0; {
-		step := 24 * time.Hour // as it will be folded
-		switch {
-		case ago <= time.Hour:
-			step = time.Minute
-		case ago <= 14*24*time.Hour:
-			step = 8 * time.Hour
-		}
-		for route := range monthRoutes {
-			db.Record(run.ID, differing(route, int(ago/step), 2, now.Add(-ago)))
-		}
-		if err := db.Flush(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		ago -= min(step, max(ago-time.Hour, time.Minute))
-	}
-	for route := range monthRoutes { // so that each of its fields has differed
-		for first := 0; first < monthFields; first += 40 {
-			db.Record(run.ID, differing(route, first, 40, now))
-		}
-	}
-	if err := db.Flush(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	history(b, cfg, upstream.Candidate)
+	db, run := openMonth(b, cfg, upstream.Candidate)
 	instance := Instance{Targets: Targets{Primary: upstream.Primary}, Phase: PhaseServing}
 	s := New(DefaultConfig(), Deps{Log: quiet(), DB: db, Proxy: proxy, Instance: func() Instance { return instance }, Judge: diff.DefaultConfig})
 	ctx, stop := context.WithCancel(context.Background())
@@ -74,7 +44,7 @@ func month(b *testing.B) *Server {
 	go func() { _ = db.Run(ctx); ended <- struct{}{} }()
 	go func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			db.Record(run.ID, differing(i%monthRoutes, i, 3, time.Now()))
+			db.Record(run, differing(i%monthRoutes, i, 3, time.Now()))
 		}
 		ended <- struct{}{}
 	}()
@@ -85,6 +55,86 @@ func month(b *testing.B) *Server {
 		_ = db.Close()
 	})
 	return s
+}
+
+func openMonth(b *testing.B, cfg store.Config, candidate string) (db *store.DB, run int64) {
+	b.Helper()
+	db, err := store.Open(cfg, store.Deps{Log: quiet(), Judge: diff.DefaultConfig()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	started, err := db.StartRun("v2.3.1", store.Fingerprint{Candidate: candidate})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db, started.ID
+}
+
+// history writes thirty days and lays them together as the sweep would have by now: 16 days, 13 days of hours, and a day of
+// minutes, of which every third has traffic.
+func history(b *testing.B, cfg store.Config, candidate string) {
+	b.Helper()
+	db, run := openMonth(b, cfg, candidate)
+	now := time.Now().Truncate(time.Minute)
+	turn, steps := 0, 0
+	pass := func(from, to, step time.Duration, routes, fields int) {
+		for ago := from; ago > to; ago -= step {
+			for range routes {
+				turn++
+				db.Record(run, differing(turn%monthRoutes, turn/monthRoutes*fields, fields, now.Add(-ago)))
+			}
+			if steps++; steps%30 > 0 { // each flush judges all
+				continue
+			}
+			if err := db.Flush(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	const day = 24 * time.Hour
+	pass(30*day, 14*day, 8*time.Hour, monthRoutes, 2)
+	pass(14*day, day, time.Hour, monthRoutes/4, 4)
+	pass(day, 0, 3*time.Minute, monthRoutes/4, 3)
+	for route := range monthRoutes { // so that each of its fields has differed
+		for first := 0; first < monthFields; first += 40 {
+			db.Record(run, differing(route, first, 40, now))
+		}
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	layTogether(b, cfg.Path, now.Add(-day).Truncate(time.Hour))
+}
+
+// layTogether makes hours of the minutes before a moment, and days of those that are two weeks old.
+func layTogether(b *testing.B, path string, whole time.Time) {
+	b.Helper()
+	file, err := sql.Open("sqlite", path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	const counts = `sum(candidate_only), sum(control_only), sum(both_sides)`
+	const all = `sum(compared), sum(unknown), sum(failed), sum(raw), sum(noise), ` + counts
+	for _, table := range []struct{ name, rows, key string }{
+		{"field_series", `?1, begin / ?1 * ?1, name, ` + counts, "name"},
+		{"route_series", `?1, begin / ?1 * ?1, name, ` + all, "name"},
+		{"run_series", `run, ?1, begin / ?1 * ?1, ` + all, "run"},
+	} {
+		for _, age := range []struct{ span, before int64 }{
+			{86400, whole.Add(-13 * 24 * time.Hour).Truncate(24 * time.Hour).Unix()}, {3600, whole.Unix()},
+		} {
+			for _, text := range []string{
+				`INSERT INTO ` + table.name + ` SELECT ` + table.rows + ` FROM ` + table.name +
+					` WHERE span = 60 AND begin < ?2 GROUP BY begin / ?1, ` + table.key,
+				`DELETE FROM ` + table.name + ` WHERE ?1 > span AND span = 60 AND begin < ?2`,
+			} {
+				if _, err := file.Exec(text, age.span, age.before); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
 }
 
 // differing is a request of a route in which so many fields differ, from the first on.
