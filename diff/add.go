@@ -54,6 +54,8 @@ func (s *addition) add(t *Tallies) {
 	s.all.Transport.Minutes.merge(t.Transport.Minutes)
 	s.all.Paused += t.Paused
 	s.all.Awaited += t.Awaited
+	s.all.Stale.Candidate += t.Stale.Candidate
+	s.all.Stale.Control += t.Stale.Control
 	for _, r := range t.Routes {
 		to := s.routes[r.Route]
 		if to == nil {

@@ -134,6 +134,9 @@ func (s *scope) lost(v *Verdict) (said string, over bool) {
 	if s.awaited > 0 {
 		lost, why = lost+s.awaited, why+", or waiting for the candidate alone"
 	}
+	if n := s.ceased(); n > 0 {
+		lost, why = lost+n, why+", or kept connections that the candidate ended more often than the control"
+	}
 	said = humanize.Comma(lost) + " exchanges could not be judged (" + why + "), more than " + s.budget() + " allows"
 	return said, float64(lost) > s.watch.cfg.budget()*float64(s.row.Compared+v.Unknown+s.paused+s.awaited)
 }

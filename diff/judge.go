@@ -36,7 +36,7 @@ func (w *Watch) Judge(t *Tallies) (*Verdict, []Confirmed) { return w.judge(t, re
 func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
 	w.now = minuteOf(t.Total.Last)
 	standings := w.standings(t, spare)
-	all := &scope{watch: w, row: &t.Total, whole: true, paused: t.Paused, awaited: t.Awaited, worse: worsened(t)}
+	all := &scope{watch: w, row: &t.Total, whole: true, paused: t.Paused, awaited: t.Awaited, stale: t.Stale, worse: worsened(t)}
 	latency, transport := w.latency(&t.Total, t.Total.Last), w.transport(t)
 	fresh, orders := slices.Concat(latency.fresh, transport.fresh), latency.orders
 	for _, s := range standings {

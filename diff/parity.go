@@ -21,6 +21,16 @@ func (s *scope) erring() bool {
 	return Evidence(s.row.CandidateErrors, s.row.ControlErrors) >= -math.Log(share)
 }
 
+// ceased is how many more kept connections the candidate has ended instead of answering than the secondary, 0 where that
+// may be chance. Both are given the same connections for the same time, so that what is the server's habit is
+// symmetrical; a crash is not, and is seen as a failure on a fresh connection alone.
+func (s *scope) ceased() int64 {
+	if Evidence(s.stale.Candidate, s.stale.Control) < -math.Log(transportShare*s.watch.cfg.Alpha) {
+		return 0
+	}
+	return s.stale.Candidate - s.stale.Control
+}
+
 // errs says how much more often the candidate answers with errors.
 func (s *scope) errs() string {
 	return fmt.Sprintf("the candidate alone answers with an error, or not at all, in %s of %s requests, the control alone in %s",

@@ -11,8 +11,9 @@ type scope struct {
 	watch     *Watch
 	row       *RouteTally
 	whole     bool
-	paused    int64       // exchanges of the run that were dropped because the candidate was paused
-	awaited   int64       // exchanges of the run in which only the candidate is waited for
+	paused    int64 // exchanges of the run that were dropped because the candidate was paused
+	awaited   int64 // exchanges of the run in which only the candidate is waited for
+	stale     Stale
 	few       bool        // a route with too few requests to confirm anything
 	standings []*standing // those with something to show, in the order of the tallies
 	confirmed []*standing // of these the confirmed ones, most evidence first

@@ -97,6 +97,13 @@ type LatencyTally struct {
 	Secondary Sketch        `json:"secondary,omitzero"`
 }
 
+// Stale counts the exchanges that could not be judged since a shadow ended a kept connection before any byte of its
+// answer. One such end is the peer's right, when it is tired of the connection; but so does code that crashes end it.
+type Stale struct {
+	Candidate int64 `json:"candidate"`
+	Control   int64 `json:"control"`
+}
+
 // Tallies is one run's counts at one moment. It is never changed once handed out. Its JSON is that of
 // GET /api/v1/tallies.
 type Tallies struct {
@@ -104,8 +111,9 @@ type Tallies struct {
 	Transport TestTally     `json:"transport"` // the field `transport` of all routes together; NewTally needs its Minutes and Confirmed only
 	Paused    int64         `json:"paused"`    // exchanges dropped because the candidate was paused for its failures
 	Awaited   int64         `json:"awaited"`   // exchanges, at this moment, in which only the candidate is waited for, for over a second
-	Routes    []*RouteTally `json:"routes"`    // sorted by Route
-	Fields    []*FieldTally `json:"fields"`    // sorted by Route, then Field
+	Stale     Stale         `json:"stale"`
+	Routes    []*RouteTally `json:"routes"` // sorted by Route
+	Fields    []*FieldTally `json:"fields"` // sorted by Route, then Field
 }
 
 // AllTransport is the field `transport` of all routes together, nil where no shadow has failed alone.

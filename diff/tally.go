@@ -28,6 +28,7 @@ type Tally struct {
 	transport TestTally // of all routes together
 	paused    int64
 	awaited   int64
+	stale     Stale
 	routes    rows[RouteTally]
 	fields    rows[FieldTally]
 	byRoute   map[string]*routeRow
@@ -49,7 +50,7 @@ func NewTally(from *Tallies) *Tally {
 	if from == nil {
 		from = &Tallies{}
 	}
-	t := &Tally{total: *from.Total.clone(), paused: from.Paused, byRoute: map[string]*routeRow{}, changed: true}
+	t := &Tally{total: *from.Total.clone(), paused: from.Paused, stale: from.Stale, byRoute: map[string]*routeRow{}, changed: true}
 	t.transport.Minutes, t.transport.Confirmed = from.Transport.Minutes, from.Transport.Confirmed
 	t.routes = rows[RouteTally]{order: compareRoutes, copy: (*RouteTally).clone}
 	t.fields = rows[FieldTally]{order: compareFields, copy: (*FieldTally).clone}
@@ -135,6 +136,15 @@ func (t *Tally) Await(exchanges int64) (changed bool) {
 	return changed
 }
 
+// Cease notes how often, since the run began, each shadow has ended a kept connection instead of answering. It answers
+// false when that is known.
+func (t *Tally) Cease(stale Stale) (changed bool) {
+	changed = t.stale != stale
+	t.stale = stale
+	t.changed = t.changed || changed
+	return changed
+}
+
 // Confirm marks what Judge has confirmed; what is confirmed already stays as it was, and what is not known is ignored.
 func (t *Tally) Confirm(list []Confirmed) {
 	for _, c := range list {
@@ -171,7 +181,7 @@ func (t *Tally) Cut() (all, changed *Tallies) {
 	if !t.changed {
 		return t.last, &Tallies{Total: t.last.Total}
 	}
-	all, changed = &Tallies{Total: *t.total.clone(), Transport: t.transport, Paused: t.paused, Awaited: t.awaited}, &Tallies{}
+	all, changed = &Tallies{Total: *t.total.clone(), Transport: t.transport, Paused: t.paused, Awaited: t.awaited, Stale: t.stale}, &Tallies{}
 	changed.Total = all.Total
 	all.Routes, changed.Routes = t.routes.cut()
 	all.Fields, changed.Fields = t.fields.cut()

@@ -177,6 +177,27 @@ func TestACandidateThatIsPausedIsNotProvenEquivalent(t *testing.T) {
 	want(t, v.Routes[0], Undecided, v.Routes[0].Reasons...)
 }
 
+// A candidate that crashes ends a kept connection without a word, as a server may that is tired of it: more often than the
+// control does is its own doing, and no more than that.
+func TestACandidateThatEndsKeptConnectionsIsNotProvenEquivalent(t *testing.T) {
+	tally := well(NewTally(nil), 3, 6000)
+	const calm = "at most 0.082 % of the requests differ because of the candidate, within the budget of 0.1 %"
+	for _, both := range []Stale{{12, 0}, {400, 370}, {0, 400}} {
+		tally.Cease(both)
+		want(t, judged(t, tally), Equivalent, calm)
+	}
+	if !tally.Cease(Stale{54, 3}) || tally.Cease(Stale{54, 3}) {
+		t.Error("what is new is not told from what is known")
+	}
+	const said = "51 exchanges could not be judged (oversize, panic, or kept connections that the candidate ended more often than the control), " +
+		"more than the budget of 0.1 % allows"
+	want(t, judged(t, tally), Undecided, said)
+	sum, _ := tally.Cut()
+	if v, _ := Judge(Add(sum), DefaultConfig()); v.Word != Undecided || v.Reasons[0] != said {
+		t.Errorf("added up it is %s: %v", v.Word, v.Reasons)
+	}
+}
+
 // What comes last is what hangs: a proof that does not wait for it would be one of the quick answers alone.
 func TestACandidateThatIsWaitedForIsNotProvenEquivalent(t *testing.T) {
 	tally := well(NewTally(nil), 3, 6000)

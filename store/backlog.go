@@ -74,7 +74,8 @@ func (l *ledger) cut(names *normalize.Names) bool {
 	settled := l.settle(names)
 	paused := l.tally.Pause(l.counters.total.Shadow[multicast.Candidate.String()].Paused)
 	awaited := l.tally.Await(l.counters.late)
-	if !l.fresh && !settled && !paused && !awaited {
+	ceased := l.tally.Cease(staleOf(&l.counters.total))
+	if !l.fresh && !settled && !paused && !awaited && !ceased {
 		return false
 	}
 	l.used = time.Now()

@@ -3,6 +3,7 @@ package store
 import (
 	"maps"
 
+	"shadowdiff/diff"
 	"shadowdiff/multicast"
 )
 
@@ -44,6 +45,12 @@ func addCounts(a, b multicast.Counts, sign int64) multicast.Counts {
 		}
 	}
 	return sum
+}
+
+// staleOf counts the kept connections that the shadows ended.
+func staleOf(c *multicast.Counts) diff.Stale {
+	of := func(role multicast.Role) int64 { return c.Shadow[role.String()].Outcome[multicast.OutcomeStale] }
+	return diff.Stale{Candidate: of(multicast.Candidate), Control: of(multicast.Secondary)}
 }
 
 func addMap[K comparable](a, b map[K]int64, sign int64) map[K]int64 {

@@ -110,6 +110,7 @@ func (db *DB) readCounts(ctx context.Context, tx *sql.Tx, id int64, p *pastRun) 
 		return err
 	}
 	tallies.Paused = row.counters.Shadow[multicast.Candidate.String()].Paused
+	tallies.Stale = staleOf(&row.counters)
 	tallies, _ = diff.NewTally(tallies).Cut() // adds up what is not kept
 	now := db.Snapshot()
 	p.Snapshot = &Snapshot{

@@ -153,9 +153,9 @@ func TestRestartRemembersADeadCandidate(t *testing.T) {
 	if v := db.Snapshot().Verdict; v.Word != diff.Equivalent {
 		t.Errorf("when none waits it is %s: %v", v.Word, v.Reasons)
 	}
-	proxy.Shadow = map[string]multicast.ShadowLegs{"candidate": {Paused: 700}}
+	proxy.Shadow = map[string]multicast.ShadowLegs{"candidate": {Paused: 700, Outcome: map[multicast.Outcome]int64{multicast.OutcomeStale: 14}}}
 	flush(t, db)
-	if v := db.Snapshot().Verdict; v.Word != diff.Undecided || db.Snapshot().Tallies.Paused != 700 {
+	if v := db.Snapshot().Verdict; v.Word != diff.Undecided || db.Snapshot().Tallies.Paused != 700 || db.Snapshot().Tallies.Stale.Candidate != 14 {
 		t.Errorf("with 700 exchanges dropped it is %s: %v", v.Word, v.Reasons)
 	}
 	for i := range 20 {
