@@ -3,10 +3,12 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +33,12 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 		return nil, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, refuse(http.StatusRequestTimeout, "the body did not come in time")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, refuse(http.StatusBadRequest, "the body ended before its end")
+	case err != nil:
 		return nil, fmt.Errorf("read the body: %w", err)
 	}
 	return body, nil

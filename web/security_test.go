@@ -204,7 +204,7 @@ func TestNoOtherSiteMayWriteAnything(t *testing.T) {
 
 func TestReadOnlyTakesNoWrite(t *testing.T) {
 	r := newRig(t, shop("1"), shop("2"), func(c *Config) { c.ReadOnly = true })
-	harmless := []string{"POST /theme", "POST /api/v1/gate"}
+	harmless := []string{"POST /theme", "POST /api/v1/gate", "POST /api/v1/rules/preview"}
 	for _, d := range r.doors() {
 		if !d.writes() || slices.Contains(harmless, d.String()) {
 			continue
@@ -265,6 +265,34 @@ func TestNoBodyIsReadWithoutEnd(t *testing.T) {
 		a := r.knock(d.method, d.path, bytes.NewReader(packed.Bytes()), "Content-Encoding: gzip", "Content-Type: application/json")
 		if a.status != http.StatusUnsupportedMediaType {
 			t.Errorf("%s takes a packed body: %d %s", d, a.status, a.body)
+		}
+	}
+}
+
+// A body that does not come, or not whole, is the caller's fault and none of ours: nothing of it stands in the log.
+func TestAHalfBodyIsNotWaitedFor(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	slow := httptest.NewUnstartedServer(nil)
+	slow.Config = r.server.HTTP()
+	slow.Config.ReadTimeout = 200 * time.Millisecond // instead of half a minute
+	slow.Start()
+	defer slow.Close()
+	for _, stays := range []bool{true, false} {
+		conn, err := net.Dial("tcp", slow.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "PUT /api/v1/shadowing HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+		want := " 408 "
+		if !stays {
+			_ = conn.(*net.TCPConn).CloseWrite()
+			want = " 400 "
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(60 * time.Second))
+		answer, err := io.ReadAll(conn)
+		if head, _, _ := strings.Cut(string(answer), "\r\n"); err != nil || !strings.Contains(head, want) {
+			t.Errorf("half a body of one who stays (%t): %q, %v", stays, head, err)
 		}
 	}
 }
