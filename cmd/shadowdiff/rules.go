@@ -76,6 +76,9 @@ func storedRule(stored *store.Rule) (normalize.RuleConfig, error) {
 	if len(list) != 1 {
 		return normalize.RuleConfig{}, fmt.Errorf("it cannot be read: %d rules stand where one should", len(list))
 	}
+	if rule := &list[0]; rule.Absent != "" && rule.When == "" { // what reads YAML takes null for nothing at all
+		rule.When = "null"
+	}
 	return list[0], nil
 }
 
