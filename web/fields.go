@@ -101,7 +101,7 @@ func (s *Server) listFields(w http.ResponseWriter, r *http.Request) error {
 	if format == "csv" && q.text("limit") == "" {
 		order.limit = len(snap.Tallies.Fields) * testsOfField // all of them
 	}
-	rows, next := order.page(q, filter.rows(snap, &order), fieldTest.name)
+	rows, next := order.page(q, filter.rows(s.marks.of(snap.Tallies), &order), fieldTest.name)
 	if format == "csv" {
 		return s.writeFieldsCSV(w, r, snap, rows, next)
 	}
@@ -189,62 +189,82 @@ func matches(wanted, have string) bool { return wanted == "" || wanted == have }
 
 // rows are the wanted ones in the order of their names, the transport of all routes together before all others. Where the
 // order is that of names, they begin near the cursor.
-func (f *fieldFilter) rows(snap *store.Snapshot, order *ordering[fieldTest]) iter.Seq[fieldTest] {
-	fields := f.among(snap.Tallies.Fields)
+func (f *fieldFilter) rows(m *marked, order *ordering[fieldTest]) iter.Seq[fieldTest] {
+	fields := m.tallies.Fields
+	from, to := f.among(fields)
 	if at := order.after; at != nil && order.measure == nil {
 		route, rest, _ := strings.Cut(at.name, "\x00")
 		field, _, _ := strings.Cut(rest, "\x00")
 		i, found := placeOf(fields, route, field)
-		if !order.down {
-			fields = fields[i:]
-		} else if found {
-			fields = fields[:i+1]
+		if found && order.down {
+			i++
+		}
+		if order.down {
+			to = max(from, min(to, i))
 		} else {
-			fields = fields[:i]
+			from = min(to, max(from, i))
 		}
 	}
-	all := snap.Tallies.AllTransport()
+	backward, all := order.backward(), m.all
+	if f.route != "" {
+		all = nil
+	}
 	return func(yield func(fieldTest) bool) {
-		if all != nil && f.route == "" && !order.backward() && !f.tests(all, false, yield) {
+		if all != nil && !backward && !f.tests(all, f.wants(marksOf(all)), backward, yield) {
 			return
 		}
-		for t := range along(fields, order.backward()) {
-			if !f.tests(t, order.backward(), yield) {
+		for i := range to - from {
+			at := from + i
+			if backward {
+				at = to - 1 - i
+			}
+			wanted := f.wants(m.counted[at], m.confirmed[at])
+			if wanted > 0 && !f.tests(fields[at], wanted, backward, yield) {
 				return
 			}
 		}
-		if all != nil && f.route == "" && order.backward() {
-			f.tests(all, true, yield)
+		if all != nil && backward {
+			f.tests(all, f.wants(marksOf(all)), backward, yield)
 		}
 	}
 }
 
-// among cuts the list down to one route's fields.
-func (f *fieldFilter) among(fields []*diff.FieldTally) []*diff.FieldTally {
+// among is the part of the list in which one route's fields are.
+func (f *fieldFilter) among(fields []*diff.FieldTally) (from, to int) {
 	if f.route == "" {
-		return fields
+		return 0, len(fields)
 	}
-	from, _ := placeOf(fields, f.route, "")
-	to, _ := placeOf(fields, f.route+"\x00", "")
-	return fields[from:to]
+	from, _ = placeOf(fields, f.route, "")
+	to, _ = placeOf(fields, f.route+"\x00", "")
+	return from, to
 }
 
-// tests yields the wanted tests of one field, and tells whether more are asked for.
-func (f *fieldFilter) tests(t *diff.FieldTally, backward bool, yield func(fieldTest) bool) bool {
+// wants takes from a field's marks the tests that are wanted, whatever its name.
+func (f *fieldFilter) wants(counted, confirmed uint8) uint8 {
+	counted &= testMarks
+	if f.test != nil {
+		counted &= 1 << *f.test
+	}
+	switch {
+	case f.confirmed == nil:
+		return counted
+	case *f.confirmed:
+		return counted & confirmed
+	default:
+		return counted &^ confirmed
+	}
+}
+
+// tests yields the wanted tests of a field if its name is wanted, too, and tells whether more are asked for.
+func (f *fieldFilter) tests(t *diff.FieldTally, wanted uint8, backward bool, yield func(fieldTest) bool) bool {
 	if !matches(f.field, t.Field) {
 		return true
 	}
-	for i := range t.Tests {
+	for i := range testsOfField {
 		if backward {
-			i = len(t.Tests) - 1 - i
+			i = testsOfField - 1 - i
 		}
-		row := fieldTest{t, diff.Test(i)}
-		tally := row.tally()
-		if tally.Counts == (diff.Counts{}) || f.test != nil && *f.test != row.test ||
-			f.confirmed != nil && *f.confirmed != (tally.Confirmed != nil) {
-			continue
-		}
-		if !yield(row) {
+		if wanted&(1<<i) > 0 && !yield(fieldTest{t, diff.Test(i)}) {
 			return false
 		}
 	}

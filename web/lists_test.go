@@ -49,7 +49,7 @@ func TestPagesAreTheSortedList(t *testing.T) {
 				t.Fatal(err)
 			}
 			filter := fieldFilter{}
-			all := slices.Collect(filter.rows(snap, &ordering[fieldTest]{}))
+			all := slices.Collect(filter.rows(markedOf(snap.Tallies, nil), &ordering[fieldTest]{}))
 			slices.SortStableFunc(all, func(a, b fieldTest) int {
 				if o.measure == nil {
 					if o.down {
@@ -65,7 +65,7 @@ func TestPagesAreTheSortedList(t *testing.T) {
 			})
 			var got []string
 			for pages := 0; pages < 100; pages++ {
-				rows, next := o.page(q, filter.rows(snap, &o), fieldTest.name)
+				rows, next := o.page(q, filter.rows(markedOf(snap.Tallies, nil), &o), fieldTest.name)
 				for _, row := range rows {
 					got = append(got, row.name())
 				}
@@ -100,7 +100,7 @@ func TestAPageCostsWhatItShows(t *testing.T) {
 		o.after = &spot{0, "GET /b\x00body.f10000\x000"}
 		filter, looked := fieldFilter{}, 0
 		rows, next := o.page(q, func(yield func(fieldTest) bool) {
-			for row := range filter.rows(snap, &o) {
+			for row := range filter.rows(markedOf(snap.Tallies, nil), &o) {
 				looked++
 				if !yield(row) {
 					return

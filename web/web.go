@@ -61,6 +61,7 @@ type Server struct {
 	switching  sync.Mutex    // held while the switch is set and kept
 	kept       atomic.Bool   // the switch or the rate was set here, now or before a restart
 	recent     recent        // the last minutes, for charts
+	marks      marks         // of the fields of the last snapshot read
 	streams    atomic.Int64  // event streams open now
 	asking     atomic.Int32  // samples that are asked again now
 	shrinking  atomic.Int32  // likewise made smaller
