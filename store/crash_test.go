@@ -127,7 +127,7 @@ type said struct {
 // had still said.
 func listen(pipe io.Reader, snapshots, records int, kill func()) heard {
 	var h heard
-	var shown time.Time
+	shown := time.Now()
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		var word string
@@ -142,9 +142,7 @@ func listen(pipe io.Reader, snapshots, records int, kill func()) heard {
 		case "shown":
 			h.shown = n
 			snapshots--
-			if !shown.IsZero() {
-				h.pause = max(h.pause, h.last.Sub(shown))
-			}
+			h.pause = max(h.pause, h.last.Sub(shown))
 			shown = h.last
 		case "begin":
 			h.begun = n
@@ -158,7 +156,9 @@ func listen(pipe io.Reader, snapshots, records int, kill func()) heard {
 			kill()
 		}
 	}
-	h.pause = max(h.pause, h.last.Sub(shown))
+	if !h.last.IsZero() { // it was killed before it said a word
+		h.pause = max(h.pause, h.last.Sub(shown))
+	}
 	return h
 }
 
