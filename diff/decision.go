@@ -112,6 +112,9 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 	if said, over := s.lost(v); over {
 		say(said)
 	}
+	if s.owed {
+		say("the run has lost more exchanges by the candidate's doing than " + s.budget() + " allows, and some may have been this route's")
+	}
 	if row.Compared < cfg.MinCompared {
 		say(humanize.Comma(cfg.MinCompared) + " requests are to be compared, so far it is " + humanize.Comma(row.Compared))
 	}
@@ -139,6 +142,16 @@ func (s *scope) lost(v *Verdict) (said string, over bool) {
 	}
 	said = humanize.Comma(lost) + " exchanges could not be judged (" + why + "), more than " + s.budget() + " allows"
 	return said, float64(lost) > s.watch.cfg.budget()*float64(s.row.Compared+v.Unknown+s.paused+s.awaited)
+}
+
+// owes tells whether what is lost without a route, by the candidate's doing, is more than the budget allows: then no route
+// is proven by itself either.
+func (s *scope) owes() bool {
+	lost, all := s.paused+s.awaited+s.ceased(), s.row.Compared+s.paused+s.awaited
+	for _, n := range s.row.Unknown {
+		all += n
+	}
+	return lost > 0 && float64(lost) > s.watch.cfg.budget()*float64(all)
 }
 
 // priced tells whether noise is what the proof costs so much for: a new run without any would be quicker.

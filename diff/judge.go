@@ -37,6 +37,7 @@ func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
 	w.now = minuteOf(t.Total.Last)
 	standings := w.standings(t, spare)
 	all := &scope{watch: w, row: &t.Total, whole: true, paused: t.Paused, awaited: t.Awaited, stale: t.Stale, worse: worsened(t)}
+	owes := all.owes()
 	latency, transport := w.latency(&t.Total, t.Total.Last), w.transport(t)
 	fresh, orders := slices.Concat(latency.fresh, transport.fresh), latency.orders
 	for _, s := range standings {
@@ -46,7 +47,7 @@ func (w *Watch) judge(t *Tallies, spare int) (*Verdict, []Confirmed) {
 	least := leastToConfirm(w.cfg.Alpha, orders+1)
 	routes := make([]*Verdict, len(standings))
 	for i, s := range standings {
-		routes[i] = s.judge(least)
+		routes[i] = s.judge(least, owes)
 		all.include(s)
 	}
 	all.addTransport(transport)
@@ -145,12 +146,13 @@ func (s *routeStanding) refresh(w *Watch, row *RouteTally, at time.Time) {
 	s.fresh = append(s.fresh, s.latency.fresh...)
 }
 
-// judge returns the route's verdict, the last one if nothing changed.
-func (s *routeStanding) judge(least int64) *Verdict {
-	if s.last != nil && (s.row.Judged() < least) == (s.row.Judged() < s.least) {
+// judge returns the route's verdict, the last one if nothing changed. owes tells that the run has lost too much of which
+// nobody knows the route.
+func (s *routeStanding) judge(least int64, owes bool) *Verdict {
+	if s.last != nil && (s.row.Judged() < least) == (s.row.Judged() < s.least) && s.owed == owes {
 		return s.last
 	}
-	s.least = least
+	s.least, s.owed = least, owes
 	s.few = s.row.Judged() < least
 	s.last = s.verdict(s.latency)
 	return s.last

@@ -102,6 +102,22 @@ func TestUndecidedNamesTheNoiseThatPricesTheProof(t *testing.T) {
 	want(t, v.Routes[0], Undecided, "the interval reaches 0.12 %, over the budget of 0.1 %") // GET /b
 }
 
+// A field that always differs costs nothing by that. What prices the proof is that its shape differs on one side only.
+func TestTheNoiseOfAShapeIsNamed(t *testing.T) {
+	v := judged(t, story(NewTally(nil), "GET /a", 4000, func(i int) []FieldComparison {
+		switch i % 10 {
+		case 3:
+			return []FieldComparison{at("body.u", 2, 1)}
+		case 7:
+			return []FieldComparison{at("body.u", 1, 2)}
+		}
+		return []FieldComparison{at("body.u", 1, 1)}
+	}))
+	if v.Word != Undecided || !strings.Contains(strings.Join(v.Reasons, "\n"), "the noise of body.u on GET /a (20 % of its requests differ on one side only)") {
+		t.Errorf("%s: %q", v.Word, v.Reasons)
+	}
+}
+
 func TestNoiseOfManyFieldsSaysSo(t *testing.T) {
 	v := judged(t, story(NewTally(nil), "GET /a", 16_000, func(i int) []FieldComparison {
 		return coin("body.k" + string(rune('A'+i%20)))(i / 20) // each field at other requests

@@ -14,6 +14,7 @@ type scope struct {
 	paused    int64 // exchanges of the run that were dropped because the candidate was paused
 	awaited   int64 // exchanges of the run in which only the candidate is waited for
 	stale     Stale
+	owed      bool        // a route, some of whose requests may be among those that the run has lost by the candidate's doing
 	few       bool        // a route with too few requests to confirm anything
 	standings []*standing // those with something to show, in the order of the tallies
 	confirmed []*standing // of these the confirmed ones, most evidence first

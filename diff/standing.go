@@ -141,8 +141,12 @@ func (w *Watch) controlAlone(c Counts, n int64, alpha float64) bool {
 
 // noise is the number of requests in which the field differed on one side only and would have without any fault.
 func (st *standing) noise() int64 {
-	c := &st.row.Tests[TestValue].Counts
-	return 2 * min(c.CandidateOnly, c.ControlOnly)
+	var most int64
+	for level := TestValue; level <= TestPresence; level++ {
+		c := &st.row.Tests[level].Counts
+		most = max(most, 2*min(c.CandidateOnly, c.ControlOnly))
+	}
+	return most
 }
 
 // hidden tells of a field whose value differs on both sides in nearly every request, so that a change of it cannot be

@@ -198,6 +198,25 @@ func TestACandidateThatEndsKeptConnectionsIsNotProvenEquivalent(t *testing.T) {
 	}
 }
 
+// Nobody knows which routes those requests were of that have no answer: none is proven by itself either.
+func TestWhatTheRunHasLostNoRouteIsProvenWithout(t *testing.T) {
+	tally := well(NewTally(nil), 1, 6000)
+	watch := NewWatch(DefaultConfig())
+	for _, loss := range []func(n int64){
+		func(n int64) { tally.Pause(n) }, func(n int64) { tally.Await(n) }, func(n int64) { tally.Cease(Stale{n, 0}) },
+	} {
+		for lost, word := range map[int64]Word{54: Undecided, 0: Equivalent} {
+			loss(lost)
+			all, _ := tally.Cut()
+			v, _ := watch.Judge(all)
+			if v.Word != word || v.Routes[0].Word != word {
+				t.Errorf("with %d lost the run is %s, its route %s: %v", lost, v.Word, v.Routes[0].Word, v.Routes[0].Reasons)
+			}
+		}
+		loss(0)
+	}
+}
+
 // What comes last is what hangs: a proof that does not wait for it would be one of the quick answers alone.
 func TestACandidateThatIsWaitedForIsNotProvenEquivalent(t *testing.T) {
 	tally := well(NewTally(nil), 3, 6000)
