@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"shadowdiff/diff"
@@ -21,13 +23,15 @@ type loader struct {
 	from   querier
 	run    int64
 	all    *diff.Tallies
+	routes map[string]*diff.RouteTally
 	fields map[fieldKey]*diff.FieldTally
 }
 
 // loadTallies reads all that a run has counted.
 func loadTallies(ctx context.Context, from querier, run int64) (*diff.Tallies, error) {
 	load := loader{ctx: ctx, from: from, run: run, all: &diff.Tallies{}, fields: map[fieldKey]*diff.FieldTally{}}
-	for _, step := range []func() error{load.routes, load.unknown, load.fieldRows, load.tests, load.confirmations} {
+	load.routes = map[string]*diff.RouteTally{"": &load.all.Total}
+	for _, step := range []func() error{load.routeRows, load.unknown, load.fieldRows, load.tests, load.confirmations} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -53,13 +57,30 @@ func scanAll[T any](rows *sql.Rows, err error, one func(scan func(...any) error,
 }
 
 // each hands every row of a query over this run to one.
-func (l *loader) each(query string, one func(scan func(...any) error) error) error {
-	rows, err := l.from.QueryContext(l.ctx, query, l.run)
+func (l *loader) each(query string, one func(scan func(...any) error) error, more ...any) error {
+	rows, err := l.from.QueryContext(l.ctx, query, append([]any{l.run}, more...)...)
 	_, err = scanAll(rows, err, func(scan func(...any) error, _ *struct{}) error { return one(scan) })
 	return err
 }
 
-func (l *loader) routes() error {
+// eachRow hands the run's rows of a table to one, in the order in which they lie in the file where that is nearly all that
+// lies there. In the order of the key nearly every row is on another page than the one before it, and of a large run each
+// page is read a hundred times.
+func (l *loader) eachRow(columns, table string, one func(scan func(...any) error) error) error {
+	var count, first, last int64
+	err := l.each(`SELECT count(*), coalesce(min(rowid), 0), coalesce(max(rowid), 0) FROM `+table+` WHERE run = ?`,
+		func(scan func(...any) error) error { return scan(&count, &first, &last) })
+	if err != nil {
+		return err
+	}
+	query := `SELECT ` + columns + ` FROM ` + table
+	if last-first < 4*count {
+		return l.each(query+` NOT INDEXED WHERE run = ?1 AND rowid BETWEEN ?2 AND ?3`, one, first, last)
+	}
+	return l.each(query+` WHERE run = ?`, one)
+}
+
+func (l *loader) routeRows() error {
 	return l.each(`SELECT route, compared, failed, candidate_only, control_only, both_sides, ordinal, raw, noise,
 		candidate_up, control_up, no_control, slower, faster, latency_ordinal, candidate_sketch, secondary_sketch,
 		first_seen, last_seen, given, candidate_errors, control_errors, minutes_candidate, minutes_control, open_minute, lean,
@@ -89,6 +110,7 @@ func (l *loader) routes() error {
 			l.all.Total = *r
 		} else {
 			l.all.Routes = append(l.all.Routes, r)
+			l.routes[r.Route] = r
 		}
 		return nil
 	})
@@ -101,7 +123,7 @@ func (l *loader) unknown() error {
 		if err := scan(&route, &reason, &n); err != nil {
 			return err
 		}
-		r := findRoute(l.all, route)
+		r := l.routes[route]
 		if r == nil {
 			return fmt.Errorf("unknown exchanges of %q, which is no route of the run", route)
 		}
@@ -114,23 +136,37 @@ func (l *loader) unknown() error {
 }
 
 func (l *loader) fieldRows() error {
-	return l.each(`SELECT route, field, raw, noise, trait_greater, trait_less, first_seen, last_seen FROM field_tally
-		WHERE run = ? ORDER BY route, field`, func(scan func(...any) error) error {
+	const columns = `route, field, raw, noise, trait_greater, trait_less, first_seen, last_seen`
+	err := l.eachRow(columns, "field_tally", func(scan func(...any) error) error {
 		f := &diff.FieldTally{}
 		var first, last int64
 		if err := scan(&f.Route, &f.Field, &f.Raw, &f.Noise, &f.TraitGreater, &f.TraitLess, &first, &last); err != nil {
 			return err
+		}
+		if r := l.routes[f.Route]; r != nil {
+			f.Route = r.Route // one text for all of them
 		}
 		f.First, f.Last = fromMicros(first), fromMicros(last)
 		l.all.Fields = append(l.all.Fields, f)
 		l.fields[fieldKey{f.Route, f.Field}] = f
 		return nil
 	})
+	slices.SortFunc(l.all.Fields, compareFields)
+	return err
+}
+
+// compareFields has fields in the order of Tallies.
+func compareFields(a, b *diff.FieldTally) int {
+	if by := strings.Compare(a.Route, b.Route); by != 0 {
+		return by
+	}
+	return strings.Compare(a.Field, b.Field)
 }
 
 func (l *loader) tests() error {
-	return l.each(`SELECT route, field, test, candidate_only, control_only, both_sides, ordinal, minutes_candidate,
-		minutes_control, open_minute, lean FROM test_tally WHERE run = ?`, func(scan func(...any) error) error {
+	const columns = `route, field, test, candidate_only, control_only, both_sides, ordinal, minutes_candidate, minutes_control,
+		open_minute, lean`
+	return l.eachRow(columns, "test_tally", func(scan func(...any) error) error {
 		var at fieldKey
 		var word string
 		var t diff.TestTally
@@ -167,7 +203,7 @@ func (l *loader) confirmations() error {
 				return nil
 			}
 			if word == latencyTest {
-				r := findRoute(l.all, at.route)
+				r := l.routes[at.route]
 				if r == nil {
 					return fmt.Errorf("confirmation for %q, which is no route of the run", at.route)
 				}

@@ -111,7 +111,10 @@ func (db *DB) readCounts(ctx context.Context, tx *sql.Tx, id int64, p *pastRun) 
 	}
 	tallies.Paused = row.counters.Shadow[multicast.Candidate.String()].Paused
 	tallies.Stale = staleOf(&row.counters)
-	tallies, _ = diff.NewTally(tallies).Cut() // adds up what is not kept
+	tallies.Transport.Counts = diff.Counts{}
+	if all := tallies.AllTransport(); all != nil {
+		tallies.Transport.Counts = all.Tests[diff.TestPresence].Counts // of the routes there are now
+	}
 	now := db.Snapshot()
 	p.Snapshot = &Snapshot{
 		Version: now.Version, Time: time.Now().UTC(), Run: row.Run, Tallies: tallies, Counters: row.counters, judge: now.judge,

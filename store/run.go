@@ -208,6 +208,9 @@ func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
 	switch {
 	case err == nil:
 		l.unwritten = false
+		if b.Asked != "" {
+			db.settings.put(keyAsked, b.Asked)
+		}
 	case b.Anyway:
 		l.backlog.counters = true
 		err = nil

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,10 +36,16 @@ func ValidRunName(name string) error {
 		return fmt.Errorf("name %q: is empty, or begins or ends with a space: %w", name, ErrRunText)
 	case name == "current":
 		return fmt.Errorf("name %q: means the run in force: %w", name, ErrRunText)
-	case strings.Trim(name, "0123456789") == "":
+	case isRunID(name):
 		return fmt.Errorf("name %q: would be taken for the id of a run; put a word before it, such as \"build %s\": %w", name, name, ErrRunText)
 	}
 	return validText("name", name, maxRunName)
+}
+
+// isRunID tells whether a text, where a run is meant, is taken for its id: -5, too.
+func isRunID(ref string) bool {
+	_, err := strconv.ParseInt(ref, 10, 64)
+	return err == nil || strings.Trim(ref, "0123456789") == ""
 }
 
 // ValidVersion tells whether a text is one that may be the version of a candidate; the empty one is.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"shadowdiff/diff"
@@ -169,7 +171,7 @@ func (w *writer) route(r *diff.RouteTally) error {
 
 func (w *writer) fields(b *backlog, all *diff.Tallies) error {
 	transport := false
-	for _, f := range b.fields {
+	for _, f := range slices.SortedFunc(maps.Values(b.fields), compareFields) { // neighbours go to the same pages
 		transport = transport || f.Field == transportField
 		err := w.exec(w.db.stmts.field, w.run, f.Route, f.Field, f.Raw, f.Noise, f.TraitGreater, f.TraitLess,
 			micros(f.First), micros(f.Last))
@@ -284,12 +286,11 @@ func orderOf(all *diff.Tallies, c *diff.Confirmed) int {
 		}
 		return 0
 	}
-	for _, f := range all.Fields {
-		if f.Route == c.Route && f.Field == c.Field {
-			return f.Tests[c.Test].Order
-		}
+	i, found := slices.BinarySearchFunc(all.Fields, &diff.FieldTally{Route: c.Route, Field: c.Field}, compareFields)
+	if !found {
+		return 0
 	}
-	return 0
+	return all.Fields[i].Tests[c.Test].Order
 }
 
 func findRoute(all *diff.Tallies, route string) *diff.RouteTally {
