@@ -59,13 +59,15 @@ func (s *Server) equivalence(w http.ResponseWriter, r *http.Request) error {
 func equivalenceOf(run store.Run, v *diff.Verdict, confirmed *bool, limit int) equivalenceAnswer {
 	a := equivalenceAnswer{Run: run, Verdict: *v}
 	a.Differences = []diff.Finding{}
-	for _, f := range v.Differences {
-		if len(a.Differences) < limit && (confirmed == nil || *confirmed == f.Confirmed) {
-			if f.Samples == nil {
-				f.Samples = []int64{}
-			}
-			a.Differences = append(a.Differences, f)
+	for i := 0; i < len(v.Differences) && len(a.Differences) < limit; i++ {
+		if confirmed != nil && *confirmed != v.Differences[i].Confirmed {
+			continue
 		}
+		f := v.Differences[i]
+		if f.Samples == nil {
+			f.Samples = []int64{}
+		}
+		a.Differences = append(a.Differences, f)
 	}
 	if a.Reasons == nil {
 		a.Reasons = []string{}

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"shadowdiff/diff"
@@ -63,26 +62,18 @@ func (v findingsView) Deciding() int { return len(v.Confirmed) - v.Informing() }
 // only if it is wanted.
 func findingsOf(v *diff.Verdict, rest bool) findingsView {
 	var views findingsView
-	differences := slices.Clone(v.Differences)
-	slices.SortStableFunc(differences, func(a, b diff.Finding) int {
-		switch {
-		case a.Informs == b.Informs:
-			return 0
-		case b.Informs:
-			return -1
-		default:
-			return 1
-		}
-	})
-	for i := range differences {
-		f := &differences[i]
-		switch {
-		case f.Confirmed:
-			add(&views.Confirmed, &views.Beyond.Confirmed, f, v.Budget)
-		case f.LnE >= suspect:
-			add(&views.Suspected, &views.Beyond.Suspected, f, v.Budget)
-		case rest:
-			add(&views.Rest, &views.Beyond.Rest, f, v.Budget)
+	for _, informs := range []bool{false, true} {
+		for i := range v.Differences {
+			f := &v.Differences[i]
+			switch {
+			case f.Informs != informs:
+			case f.Confirmed:
+				add(&views.Confirmed, &views.Beyond.Confirmed, f, v.Budget)
+			case f.LnE >= suspect:
+				add(&views.Suspected, &views.Beyond.Suspected, f, v.Budget)
+			case rest:
+				add(&views.Rest, &views.Beyond.Rest, f, v.Budget)
+			}
 		}
 	}
 	return views

@@ -141,8 +141,8 @@ func isAre(n int, one, many string) string {
 
 // decidingIn counts the confirmed differences that may decide a verdict, and those that inform only.
 func decidingIn(v *diff.Verdict) (deciding, informing int) {
-	for _, f := range v.Differences {
-		switch {
+	for i := range v.Differences {
+		switch f := &v.Differences[i]; {
 		case f.Confirmed && f.Informs:
 			informing++
 		case f.Confirmed:
@@ -155,8 +155,8 @@ func decidingIn(v *diff.Verdict) (deciding, informing int) {
 // onRoutes says on how many routes differences are confirmed.
 func onRoutes(v *diff.Verdict) string {
 	routes := map[string]bool{}
-	for _, f := range v.Differences {
-		if f.Confirmed && !f.Informs && f.Route != "" {
+	for i := range v.Differences {
+		if f := &v.Differences[i]; f.Confirmed && !f.Informs && f.Route != "" {
 			routes[f.Route] = true
 		}
 	}
