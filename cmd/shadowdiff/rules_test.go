@@ -14,6 +14,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"shadowdiff/diff"
+	"shadowdiff/fixtures"
+	"shadowdiff/multicast"
 	"shadowdiff/normalize"
 	"shadowdiff/store"
 	"shadowdiff/web"
@@ -443,4 +446,80 @@ func TestRulesAreGuarded(t *testing.T) {
 			t.Errorf("%s from another site: %s", path, res.Status)
 		}
 	}
+}
+
+// On the samples of a shop with noise and faults, each rule that is suggested, and some that are not, would do what the
+// comparison with them does.
+func TestAPreviewHoldsOnAShop(t *testing.T) {
+	t.Parallel()
+	shops, err := openShops(fixtures.Faults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(shops.close)
+	l := serveFile(t, fmt.Sprintf("primary: %s\nsecondary: %s\ncandidate: %s\n",
+		shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)))
+	crowd := fixtures.Traffic{URL: l.svc.ProxyURL(), Clients: 2, Rate: 500, Requests: 300, Seed: 1}
+	if err := crowd.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.settled()
+	l.eventually("samples", func() bool { ids, err := l.svc.db.LatestSamples(t.Context(), 500); return err == nil && len(ids) >= 10 })
+	for was := uint64(0); was != l.svc.db.Snapshot().Version; { // one flush packs no more samples than it has time for
+		was = l.svc.db.Snapshot().Version
+		if err := l.svc.db.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.call("PUT", "/api/v1/shadowing", `{"enabled": false}`, http.StatusOK, new(any))
+	var suggested struct{ Items []struct{ Rule string } }
+	l.call("GET", "/api/v1/suggestions", "", http.StatusOK, &suggested)
+	rules := []string{"drop: body.**", "sort: body.items", "lower: body"}
+	for _, s := range suggested.Items {
+		rules = append(rules, s.Rule)
+	}
+	if len(rules) < 5 {
+		t.Fatalf("few suggestions: %q", rules)
+	}
+	for _, rule := range rules {
+		body, err := json.Marshal(map[string]string{"rules": rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p previewOf
+		l.call("POST", "/api/v1/rules/preview", string(body), http.StatusOK, &p)
+		if got := l.resultsUnder(rule); p.Samples == 0 || fmt.Sprint(got) != fmt.Sprint(p.After) {
+			t.Errorf("%s: said %v of %d samples, found %v", rule, p.After, p.Samples, got)
+		}
+	}
+}
+
+// resultsUnder compares all samples under one rule.
+func (l *live) resultsUnder(rule string) map[string]int {
+	l.t.Helper()
+	texts, err := readRuleText(rule)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	set, err := l.svc.cfg.Load().compile(store.Rule{ID: 1, Text: texts[0]})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	comparer := diff.NewComparer(set.compiled, new(normalize.Names), diff.DefaultLimits())
+	results := map[string]int{"agree": 0, "candidate_only": 0, "control_only": 0, "both": 0}
+	ids, err := l.svc.db.LatestSamples(l.t.Context(), 500)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, id := range ids {
+		s, err := l.svc.db.Sample(l.t.Context(), id)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		c := comparer.Compare(&multicast.Exchange{Time: s.Time, Request: s.Request, Responses: s.Responses})
+		if c.Unknown == "" {
+			results[string(c.Result)]++
+		}
+	}
+	return results
 }
