@@ -100,6 +100,9 @@ func history(b *testing.B, cfg store.Config, candidate string) {
 			db.Record(run, differing(route, first, 40, now))
 		}
 	}
+	if err := db.Flush(b.Context()); err != nil { // Close gives the last flush no more than some seconds
+		b.Fatal(err)
+	}
 	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
