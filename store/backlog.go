@@ -147,7 +147,12 @@ func (l *ledger) board(db *DB) {
 	defer l.mu.Unlock()
 	b := &l.backlog
 	waiting := b.samples
-	b.samples, b.inserts = nil, nil
+	if time.Now().Before(db.samplesFrom) {
+		waiting = nil
+	} else {
+		b.samples = nil
+	}
+	b.inserts = nil
 	for _, k := range waiting {
 		if len(k.places) == 0 { // displaced before it was written
 			db.budget.give(k.held)
@@ -170,7 +175,19 @@ func (l *ledger) board(db *DB) {
 	l.shelf.freed, l.shelf.doomed = nil, nil
 }
 
-// landed clears the backlog, which has reached the disk.
+// unboard has the samples of the transaction wait for a later one; false when it had none.
+func (l *ledger) unboard() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	boarded := len(l.backlog.inserts) > 0
+	for _, in := range l.backlog.inserts {
+		in.flying = false
+	}
+	l.backlog.inserts = nil
+	return boarded
+}
+
+// landed clears the backlog, which has reached the disk, but for samples that were not on board.
 func (l *ledger) landed(db *DB, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +202,11 @@ func (l *ledger) landed(db *DB, now time.Time) {
 		delete(l.shelf.byID, k.id)
 		l.shelf.touch(k)
 	}
-	l.backlog, l.unwritten = backlog{}, false
+	waiting := l.backlog.samples
+	if len(l.backlog.inserts) > 0 {
+		waiting = nil
+	}
+	l.backlog, l.unwritten = backlog{samples: waiting}, false
 	l.series.close(now)
 }
 

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"shadowdiff/multicast"
 )
 
 // diskEnv names the folder in which a test, run again in a mount namespace of its own, may mount.
@@ -79,6 +83,39 @@ func TestFullDisk(t *testing.T) {
 			}
 		},
 		func(*DB) { remove(t, ballast) })
+}
+
+// Samples for which the disk has no room do not take the counts along: these are written without them, also at the end.
+func TestADiskWithoutRoomForSamples(t *testing.T) {
+	dir := onItsOwnDisk(t)
+	if dir == "" {
+		return
+	}
+	mount(t, "tmpfs", dir, "tmpfs", 0, "size=1m")
+	cfg := testConfig(t)
+	cfg.Path = filepath.Join(dir, "x.db")
+	db := openStore(t, cfg, Deps{})
+	run := startRun(t, db, candidateV1)
+	random := rand.NewChaCha8([32]byte{}) // which no packing makes smaller
+	for i := range 4 {
+		c := compared("GET /large", noon.Add(time.Duration(i)*time.Second), field("body", 1, 0))
+		body := make([]byte, 900<<10)
+		random.Read(body)
+		c.Exchange.Response(multicast.Candidate).Body = body
+		db.Record(run.ID, c)
+		flush(t, db)
+	}
+	recordMixture(db, run.ID, 10)
+	flush(t, db)
+	if err := db.Health().Err; err != "" {
+		t.Errorf("trouble: %s", err)
+	}
+	closeStore(t, db)
+	db = openStore(t, cfg, Deps{})
+	startRun(t, db, candidateV1)
+	if n := db.Snapshot().Tallies.Total.Compared; n != 24 {
+		t.Errorf("%d of 24 are counted", n)
+	}
 }
 
 // A disk that may not be written to is named at the start, and nothing on it is touched. It cannot become such a one while

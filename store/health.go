@@ -70,6 +70,11 @@ func (h *health) setAside(log *slog.Logger, aside Aside) {
 		"path", aside.Path, "err", aside.Why)
 }
 
+// crowded logs, once a minute at most, that counts are written and samples are not.
+func (h *health) crowded(log *slog.Logger) {
+	log.Warn("the disk has no room for samples: counts are written without them, and they are tried again in a minute")
+}
+
 // swept logs when removing what is old begins to fail.
 func (h *health) swept(log *slog.Logger, err error) {
 	h.mu.Lock()

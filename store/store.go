@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -47,7 +48,9 @@ type DB struct {
 	flushing sync.Mutex // held by the one who writes, judges and publishes
 	closed   bool       // under flushing, as what follows
 	grown    bool       // samples were added since the last sweep
-	folds    folds      // of the routes' names, as they are on the disk
+
+	samplesFrom time.Time // samples wait until then, the disk having had no room for them
+	folds       folds     // of the routes' names, as they are on the disk
 
 	seriesNames map[nameKey]nameRef // some of those on the disk
 

@@ -64,10 +64,12 @@ func trouble(t *testing.T, cfg Config, want string, begin, end func(*DB)) {
 	var log bytes.Buffer
 	db := openStore(t, cfg, Deps{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	run := startRun(t, db, candidateV1)
+	// So long that the counts alone find no room in what the file has to spare.
+	name := func(i int) string { return fmt.Sprintf("body.%s.f%d", strings.Repeat("long", 50), i) }
 	record := func(from, n int) {
 		for i := from; i < from+n; i++ {
 			at := noon.Add(time.Duration(i) * time.Second)
-			db.Record(run.ID, compared("GET /a", at, field("body.x", 1, 1), field(fmt.Sprintf("body.f%d", i), 1, 0)))
+			db.Record(run.ID, compared("GET /a", at, field("body.x", 1, 1), field(name(i), 1, 0)))
 		}
 	}
 	record(0, 40)
@@ -113,7 +115,7 @@ func trouble(t *testing.T, cfg Config, want string, begin, end func(*DB)) {
 	if err != nil || inSeries != 160 {
 		t.Errorf("in the series %d, %v", inSeries, err)
 	}
-	if items, _, err := db.Samples(context.Background(), Filter{Field: "body.f159"}); err != nil || len(items) != 1 {
+	if items, _, err := db.Samples(context.Background(), Filter{Field: name(159)}); err != nil || len(items) != 1 {
 		t.Errorf("a sample of the troubled time: %v, %v", items, err)
 	}
 }

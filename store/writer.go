@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
@@ -106,6 +108,12 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 	if err == nil {
 		err = db.writeAll(ctx, all, learnt)
 	}
+	if full(err) && lighten(all) {
+		if err = db.writeAll(ctx, all, learnt); err == nil {
+			db.samplesFrom = time.Now().Add(crowded)
+			db.health.crowded(db.deps.Log)
+		}
+	}
 	if err == nil {
 		db.keepFolds(learnt)
 		db.fresh = false
@@ -130,6 +138,21 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 		return fmt.Errorf("flush: %w", err)
 	}
 	return nil
+}
+
+// crowded is how long samples wait after they have found no room on the disk.
+const crowded = time.Minute
+
+// full tells that the disk had no room for a transaction.
+func full(err error) bool { return primaryCode(err) == sqlite3.SQLITE_FULL }
+
+// lighten leaves the samples out of the transaction that had no room, so that the counts are not lost with them. It answers
+// false when there were none.
+func lighten(all []*ledger) (lighter bool) {
+	for _, l := range all {
+		lighter = l.unboard() || lighter
+	}
+	return lighter
 }
 
 // loadMinutes reads what the disk has of minutes that were begun since the last flush, most often nothing: the rows that
