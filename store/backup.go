@@ -14,7 +14,7 @@ import (
 // ErrBackupRunning is what a backup answers while another is under way.
 var ErrBackupRunning = errors.New("another backup is under way: try again when it has ended")
 
-// ErrNoRoom is what a backup answers when the disk has not the room for it.
+// ErrNoRoom is what a backup, and what has to be on the disk at once, answer when the disk has not the room for it.
 var ErrNoRoom = errors.New("not enough room")
 
 // spareRoom is what a copy leaves of the disk to the database itself, in bytes.

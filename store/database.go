@@ -246,8 +246,19 @@ func explain(path string, err error) error {
 	if remedy == "" {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return fmt.Errorf("%s: %s (%w)", path, remedy, err)
+	told := fmt.Errorf("%s: %s (%w)", path, remedy, err)
+	if full(err) {
+		return noRoom{told}
+	}
+	return told
 }
+
+// noRoom is ErrNoRoom for a reason of its own.
+type noRoom struct{ error }
+
+func (e noRoom) Unwrap() error { return e.error }
+
+func (e noRoom) Is(target error) bool { return target == ErrNoRoom }
 
 const recovery = "move the file away to begin anew, or save what can be read with `sqlite3 FILE .recover`"
 

@@ -81,6 +81,9 @@ func TestFullDisk(t *testing.T) {
 			if err := db.Backup(context.Background(), filepath.Join(dir, "copy.db")); !errors.Is(err, ErrNoRoom) {
 				t.Errorf("a backup on a full disk: %v", err)
 			}
+			if _, err := db.StartRun("v2", Fingerprint{Candidate: "http://candidate:2"}); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "make room") {
+				t.Errorf("a run begun on a full disk: %v", err)
+			}
 		},
 		func(*DB) { remove(t, ballast) })
 }

@@ -37,6 +37,8 @@ func asProblem(err error) *problem {
 		return p
 	case errors.As(err, &tooLarge):
 		return refuse(http.StatusRequestEntityTooLarge, "the body is longer than the %d bytes that are read here", tooLarge.Limit)
+	case errors.Is(err, store.ErrNoRoom):
+		return refuse(http.StatusInsufficientStorage, "nothing was changed: %s", err)
 	case errors.Is(err, store.ErrNotFound):
 		return refuse(http.StatusNotFound, "there is no such thing here; it may have been removed since")
 	default:
