@@ -150,7 +150,7 @@ func printGate(std stdio, g *gate, out *outcome) {
 		if out.trouble != nil {
 			word = "last seen: " + string(s.verdict.Word)
 		}
-		fmt.Fprintf(std.out, "%s: %s, on %s compared requests, after %s.\n\n", word, g.judged(s), humanize.Comma(s.verdict.Compared), waited)
+		fmt.Fprintf(std.out, "%s: %s, on %s compared requests; waited %s.\n\n", word, g.judged(s), humanize.Comma(s.verdict.Compared), waited)
 		printState(std.out, s)
 		if out.code == exitUndecided && s.ended() {
 			fmt.Fprintln(std.out, "\nThe run has ended: nothing more will come.")
