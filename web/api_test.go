@@ -159,7 +159,7 @@ func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
 	for _, c := range []struct{ method, path, allow string }{
 		{"DELETE", "/api/v1/shadowing", "GET, HEAD, PUT"},
 		{"POST", "/api/v1/samples/1", "GET, HEAD"},
-		{"POST", "/api/v1/rules", "GET, HEAD"},
+		{"POST", "/api/v1/suggestions", "GET, HEAD"},
 		{"GET", "/theme", "POST"},
 		{"PUT", "/", "GET, HEAD"},
 	} {
@@ -252,5 +252,8 @@ func TestCountersAddUp(t *testing.T) {
 func TestHealthAndReadiness(t *testing.T) {
 	r := newRig(t, shop("1"), shop("2"), func(c *Config) { c.Token = "secret" })
 	mustHold(t, "healthz", r.get("/healthz"), `"status":"ok"`)
-	mustHold(t, "readyz", r.get("/readyz"), `"store":"ok"`, `"shadowing":"on"`)
+	if told := r.get("/readyz"); told != "{\"status\":\"ok\"}\n" {
+		t.Errorf("readyz tells strangers %q", told)
+	}
+	mustHold(t, "readyz", r.get("/readyz", "Authorization: Bearer secret"), `"store":"ok"`, `"shadowing":"on"`)
 }

@@ -205,7 +205,7 @@ func TestABadFileChangesNothing(t *testing.T) {
 		t.Error("the page still tells of the bad file")
 	}
 	activity, err := l.svc.db.Activity(context.Background(), 10)
-	if err != nil || len(activity) != 6 || activity[0].Detail != "nothing has changed" || !strings.HasPrefix(activity[5].Detail, "not taken: 4 faults, the first ") {
+	if err != nil || len(activity) != 7 || activity[0].Detail != "nothing has changed" || !strings.HasPrefix(activity[5].Detail, "not taken: 4 faults, the first ") {
 		t.Errorf("activity: %+v, %v", activity, err)
 	}
 }
