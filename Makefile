@@ -38,22 +38,22 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go -C tools vet ./...
 	@go -C tools/peers vet ./...
 	@go -C tools/verdict vet ./...
-	@go -C tools/monitoring vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
 	@{ go test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go test -json -run '^TestThousandsOfHangingShadows$$' ./multicast 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go -C tools/monitoring test -json -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
+		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
 .PHONY: check
-check: ## formatting, staticcheck, known vulnerabilities
+check: ## formatting, staticcheck, known vulnerabilities, the dashboards and alerts in deploy by Prometheus' own engine
 	@unformatted=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); \
 		if [ -n "$$unformatted" ]; then printf 'not formatted (gofumpt -w):\n%s\n' "$$unformatted"; exit 1; fi
 	@$(TOOL) staticcheck ./...
 	@go -C tools tool staticcheck ./...
 	@dir=$$(go -C tools mod download -json $(VULNDB) | sed -nE 's/^\t"Dir": "(.*)",?$$/\1/p'); \
 		$(TOOL) govulncheck -db "file://$$dir/data/osv" ./...
+	@go -C tools/monitoring vet ./...
+	@go -C tools/monitoring test -shuffle=on -timeout 15m ./... # Prometheus takes minutes to build, so it is not in test
 
 .PHONY: bench
 bench: ## every benchmark, and comparing beside what else compares JSON
