@@ -51,10 +51,17 @@ func (v *visit) head(res *http.Response) (announced []string) {
 	v.status = res.StatusCode
 	v.headed()
 	v.client.WriteHeader(res.StatusCode)
-	if v.upload != nil && !v.upload.whole() { // net/http waits 50 ms for an upload before it has an answer end
+	if v.leadsUpload(res) {
 		v.flush()
 	}
 	return announced
+}
+
+// leadsUpload tells of a head that is to leave at once, since the client is still sending: net/http waits 50 ms for an
+// upload before it has an answer end. Over HTTP/2 it does not, and there a head that ends its stream, as that of a gRPC
+// call that failed, is not to be parted from its end.
+func (v *visit) leadsUpload(res *http.Response) bool {
+	return v.upload != nil && !v.upload.whole() && (v.in.ProtoMajor == 1 || res.Body != http.NoBody)
 }
 
 // mayTrail reports whether trailers may come that were not announced, to a client that says it wants such: HTTP/2 has them

@@ -251,11 +251,15 @@ func TestGRPCErrors(t *testing.T) {
 	if err := conn.Invoke(ctx, "/shop.Catalogue/Nothing", wrapperspb.String(""), new(wrapperspb.StringValue)); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a method that is not there: %v", err)
 	}
+	early := begin(t, ctx, conn, "/shop.Catalogue/Nothing") // the answer does not wait for the end of what is asked
+	if _, err := hear(early); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a method that is not there, still being asked: %v", err)
+	}
 	kill()
 	if _, err := ask(ctx, conn, "tea"); status.Code(err) != codes.Unavailable {
 		t.Errorf("a primary that is not there: %v", err)
 	}
-	s.byMethod(4)
+	s.byMethod(5)
 }
 
 // Each message arrives before the next is sent, whoever sends.
