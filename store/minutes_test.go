@@ -102,3 +102,31 @@ func TestMinutesAreCountedInADatabaseOfBefore(t *testing.T) {
 		t.Errorf("after three more: %+v", price)
 	}
 }
+
+// A minute that begins while a flush is under way goes to the disk with the counts that it belongs to, not one flush later:
+// a process that is killed between the two would have them in the totals alone, for good.
+func TestAMinuteIsWrittenWithItsCounts(t *testing.T) {
+	cfg := testConfig(t)
+	db := openStore(t, cfg, Deps{})
+	run := startRun(t, db, candidateV1)
+	db.Record(run.ID, compared("GET /a", noon))
+	flush(t, db)
+	closeStore(t, db)
+	db = openStore(t, cfg, Deps{})
+	startRun(t, db, candidateV1)
+	db.Record(run.ID, compared("GET /a", noon.Add(time.Minute)))
+	db.flushing.Lock()
+	l := db.ledgers.current()
+	l.gather(db, time.Time{}) // as if it had come after the flush had read what the disk has of open minutes
+	collected := len(l.backlog.series.routes)
+	db.flushing.Unlock()
+	if collected != 2 { // the route, and all routes
+		t.Errorf("%d rows of the new minute are on board with its counts", collected)
+	}
+	db.Record(run.ID, compared("GET /a", noon.Add(time.Second))) // a minute that the disk knows more of
+	flush(t, db)
+	points, err := db.Series(t.Context(), Filter{})
+	if err != nil || len(points) != 2 || points[0].Compared != 2 || points[1].Compared != 1 {
+		t.Errorf("%+v, %v", points, err)
+	}
+}

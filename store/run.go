@@ -164,6 +164,10 @@ func (db *DB) loadLedger(ctx context.Context, row *runRow) (*ledger, *diff.Talli
 	if err := loadShelf(ctx, db.file.read, row.ID, &l.shelf); err != nil {
 		return nil, nil, fmt.Errorf("read run %d: samples: %w", row.ID, err)
 	}
+	err = db.file.read.QueryRowContext(ctx, `SELECT coalesce(max(begin + span - 1), 0) FROM run_series WHERE run = ?`, row.ID).Scan(&l.series.newest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read run %d: series: %w", row.ID, err)
+	}
 	if err := db.loadProfiles(ctx, l); err != nil {
 		return nil, nil, fmt.Errorf("read run %d: profiles: %w", row.ID, err)
 	}

@@ -106,6 +106,7 @@ type series struct {
 	minutes map[int64]*minute
 	last    *minute // most comparisons fall in the same minute as the one before
 	hour    int64   // the latest one
+	newest  int64   // seconds up to here have been counted before: the disk knows nothing of a minute that begins later
 	own     map[fieldKey]bool
 	gone    map[int64]bool // minutes whose rows are to be removed: others hold their counts
 }
@@ -162,8 +163,8 @@ func (s *series) at(begin int64) *minute {
 	}
 	m := s.minutes[begin]
 	if m == nil {
-		m = &minute{begin: begin, routes: map[string]*routeMinute{}}
-		s.minutes[begin] = m
+		m = &minute{begin: begin, routes: map[string]*routeMinute{}, loaded: begin > s.newest}
+		s.minutes[begin], s.newest = m, max(s.newest, begin)
 	}
 	s.last = m
 	return m
