@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/base64"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,29 @@ const transport = string(normalize.FieldTransport)
 func routePath(route string) string        { return "/routes/" + routeID(route) }
 func fieldPath(route, field string) string { return "/fields/" + fieldID(route, field) }
 func samplePath(id int64) string           { return "/samples/" + strconv.FormatInt(id, 10) }
+
+// samplesPath is the list of the kept samples that meet every filter which is not empty; result is one of candidate_only,
+// control_only, both and agree.
+func samplesPath(route, field, result string) string {
+	return listPath("/samples", "route", route, "field", field, "result", result)
+}
+
+// fieldsPath is the list of the fields that differ, of one route unless that is empty.
+func fieldsPath(route string) string { return listPath("/fields", "route", route) }
+
+// listPath puts the filters that are not empty behind a path.
+func listPath(path string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
 
 // local says whether an address names a place on this listener, so that a form may send people back to it.
 func local(path string) bool {

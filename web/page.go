@@ -37,6 +37,22 @@ type frame struct {
 	Switch   switchView
 	Notices  []string // what a person must know on every page
 	Still    bool     // the page's matter does not change: it need not follow each snapshot
+	Here     string   // the view that the page belongs to, as views lists them
+	Scripts  []string // the page's own, below static
+}
+
+// viewLink is one entry of the navigation.
+type viewLink struct{ Name, Word, Path string }
+
+// views are what the navigation offers, in its order.
+func views() []viewLink {
+	return []viewLink{
+		{"overview", "Overview", "/"},
+		{"rules", "Rules", "/rules"},
+		{"runs", "Runs", "/runs"},
+		{"activity", "Activity", "/activity"},
+		{"settings", "Settings", "/settings"},
+	}
 }
 
 // pages holds one template set a page.
@@ -77,10 +93,12 @@ func helpers() template.FuncMap {
 		"finding":   func(base string, f findingView, showRoute bool) findingPart { return findingPart{base, f, showRoute} },
 		"spread":    func(role string, v spreadView) spreadPart { return spreadPart{role, v} },
 		"ticks":     ticks,
+		"views":     views,
 		"mark":      func(m string) mark { return mark(m) },
 		"depth":     func(d int) int { return min(d, 8) },
 		"int64":     func(n int) int64 { return int64(n) },
 		"routePath": routePath, "fieldPath": fieldPath, "samplePath": samplePath,
+		"samplesPath": samplesPath, "fieldsPath": fieldsPath,
 	}
 }
 
