@@ -97,6 +97,7 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	page := fieldPageOf(tally, whole, verdict, samples, points)
 	page.More = next != ""
 	page.frame = s.frameFor(r, snap, field)
+	page.Scripts = chartScripts()
 	return s.render(w, r, http.StatusOK, "field", page)
 }
 

@@ -48,6 +48,8 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
 	page := overviewOf(snap, counts)
 	page.Series, page.State = series, stateOf(now, counts, s.deps.DB.Health(), s.shadowingNow())
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
+	page.Here = "overview"
+	page.Scripts = chartScripts()
 	if snap.Verdict.Compared == 0 {
 		page.Steps = stepsOf(now.Targets, page.Switch, page.Lost, counts)
 	}

@@ -51,6 +51,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	page.Series = series
 	page.Equal = snap.SampleIDs(name, "")
 	page.frame = s.frameFor(r, snap, name)
+	page.Here = "overview"
+	page.Scripts = chartScripts()
 	return s.render(w, r, http.StatusOK, "route", page)
 }
 

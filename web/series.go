@@ -27,6 +27,9 @@ const (
 	rowsShown   = 12  // in the table: the latest
 )
 
+// chartScripts draw the series of a page that has one.
+func chartScripts() []string { return []string{"vendor/uplot-1.6.32.min.js", "chart.js"} }
+
 // series is the disagreement of a route, or of all, over time: by the second where the last minutes were seen, else by
 // the minutes that are kept.
 func (s *Server) series(ctx context.Context, snap *store.Snapshot, route string) (seriesView, error) {
