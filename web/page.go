@@ -64,7 +64,7 @@ type pages struct {
 func parsePages() *pages {
 	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	p := &pages{sets: map[string]*template.Template{}, asset: assetTag()}
-	for _, name := range []string{"overview", "route", "field", "sample", "problem"} {
+	for _, name := range []string{"overview", "route", "field", "sample", "rules", "runs", "run", "compare", "problem"} {
 		set := template.Must(shared.Clone())
 		p.sets[name] = template.Must(set.ParseFS(templateFiles, "templates/"+name+".html"))
 	}
@@ -99,6 +99,7 @@ func helpers() template.FuncMap {
 		"int64":     func(n int) int64 { return int64(n) },
 		"routePath": routePath, "fieldPath": fieldPath, "samplePath": samplePath,
 		"samplesPath": samplesPath, "fieldsPath": fieldsPath,
+		"term": term,
 	}
 }
 

@@ -53,6 +53,10 @@ func (s *Server) routePages(r chi.Router) {
 	r.Get("/routes/{id}", s.page(s.route))
 	r.Get("/fields/{id}", s.page(s.field))
 	r.Get("/samples/{id}", s.page(s.sample))
+	r.Get("/rules", s.page(s.rulesView))
+	r.Get("/runs", s.page(s.runsView))
+	r.Get("/runs/{id}", s.page(s.runView))
+	r.Get("/runs/{a}/compare/{b}", s.page(s.compareView))
 	r.Post("/theme", s.page(s.setTheme)) // the reader's own affair: also when nothing else may be changed
 	r.With(s.writable).Post("/shadowing", s.page(s.postShadowing))
 	r.Get("/static/*", s.static())
