@@ -40,10 +40,12 @@ func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next stri
 	if f.Route, err = db.routeOf(ctx, f); err != nil {
 		return nil, "", fmt.Errorf("list samples: %w", err)
 	}
-	query, args, err := db.sampleQuery(f)
+	where, args, err := db.sampleConditions(f)
 	if err != nil {
 		return nil, "", err
 	}
+	query := `SELECT id, run, exchange, time, route, result, redactions, head FROM sample WHERE ` + where + ` ORDER BY time DESC, id DESC LIMIT ?`
+	args = append(args, pageSize(f.Limit)+1) // one more than the page, to know whether another follows
 	rows, err := db.file.read.QueryContext(ctx, query, args...)
 	items, err = scanAll(rows, err, func(scan func(...any) error, item **Sample) error {
 		s := &Sample{}
@@ -65,12 +67,30 @@ func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next stri
 	return items, next, nil
 }
 
-// sampleQuery asks for one more than the page, to know whether another follows.
-func (db *DB) sampleQuery(f Filter) (query string, args []any, err error) {
-	where := []string{"run = ?"}
+// CountSamples counts the stored exchanges that Samples lists with this filter, whatever its limit and its cursor, up to
+// most of them.
+func (db *DB) CountSamples(ctx context.Context, f Filter, most int64) (n int64, err error) {
+	f.Cursor = ""
+	if f.Route, err = db.routeOf(ctx, f); err != nil {
+		return 0, fmt.Errorf("count samples: %w", err)
+	}
+	where, args, err := db.sampleConditions(f)
+	if err != nil {
+		return 0, err
+	}
+	query := `SELECT count(*) FROM (SELECT 1 FROM sample WHERE ` + where + ` LIMIT ?)`
+	if err := db.file.read.QueryRowContext(ctx, query, append(args, most)...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count samples: %w", err)
+	}
+	return n, nil
+}
+
+// sampleConditions are what a filter asks of a row, without its limit.
+func (db *DB) sampleConditions(f Filter) (where string, args []any, err error) {
+	all := []string{"run = ?"}
 	args = []any{db.runOf(f)}
 	and := func(condition string, values ...any) {
-		where = append(where, condition)
+		all = append(all, condition)
 		args = append(args, values...)
 	}
 	if f.Route != "" {
@@ -95,8 +115,7 @@ func (db *DB) sampleQuery(f Filter) (query string, args []any, err error) {
 		}
 		and("(time, id) < (?, ?)", at, id)
 	}
-	return `SELECT id, run, exchange, time, route, result, redactions, head FROM sample WHERE ` +
-		strings.Join(where, " AND ") + ` ORDER BY time DESC, id DESC LIMIT ?`, append(args, pageSize(f.Limit)+1), nil
+	return strings.Join(all, " AND "), args, nil
 }
 
 // Cursor is where a list that was cut behind this sample goes on: its time and id.

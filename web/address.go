@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"shadowdiff/diff"
 	"shadowdiff/normalize"
 )
 
@@ -39,13 +40,51 @@ func fieldPath(route, field string) string { return "/fields/" + fieldID(route, 
 func samplePath(id int64) string           { return "/samples/" + strconv.FormatInt(id, 10) }
 
 // samplesPath is the list of the kept samples that meet every filter which is not empty; result is one of candidate_only,
-// control_only, both and agree.
+// control_only, both and agree: with a field, what the two did there, and without one in the request as a whole.
 func samplesPath(route, field, result string) string {
-	return listPath("/samples", "route", route, "field", field, "result", result)
+	if field != "" {
+		return listPath("/samples", "route", route, "field", field, "at_field", result)
+	}
+	return listPath("/samples", "route", route, "result", result)
+}
+
+// samplesAtPath is the list of the kept samples in which one test of a field came out so; see samplesPath.
+func samplesAtPath(route, field, result string, test diff.Test) string {
+	if test == diff.TestValue {
+		return samplesPath(route, field, result)
+	}
+	return listPath("/samples", "route", route, "field", field, "at_field", result, "test", test.String())
 }
 
 // fieldsPath is the list of the fields that differ, of one route unless that is empty.
 func fieldsPath(route string) string { return listPath("/fields", "route", route) }
+
+// fieldsOfPath is the same list where only those of one standing are wanted: confirmed, suspected or noise.
+func fieldsOfPath(route, standing string) string {
+	return listPath("/fields", "route", route, "standing", standing)
+}
+
+// To is the address of another page, from this one. Pages of an earlier run keep to that run.
+func (f frame) To(path string) string {
+	if f.Run.Ended != nil {
+		path = inRun(path, f.Run.ID)
+	}
+	return f.Base + path
+}
+
+// inRun adds the run that a page is to tell of.
+func inRun(path string, run int64) string {
+	path, mark, marked := strings.Cut(path, "#")
+	glue := "?"
+	if strings.Contains(path, "?") {
+		glue = "&"
+	}
+	path += glue + "run=" + strconv.FormatInt(run, 10)
+	if marked {
+		path += "#" + mark
+	}
+	return path
+}
 
 // listPath puts the filters that are not empty behind a path.
 func listPath(path string, pairs ...string) string {
