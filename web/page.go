@@ -9,6 +9,8 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -39,6 +41,20 @@ type frame struct {
 	Still    bool     // the page's matter does not change: it need not follow each snapshot
 	Here     string   // the view that the page belongs to, as views lists them
 	Scripts  []string // the page's own, below static
+	Asked    string   // the run that the address names, as it names it; empty: the one in force
+}
+
+// With is the address of a page below the base path, for the run that this page is asked of: what is looked at stays when
+// one goes on from here.
+func (f frame) With(path string) string {
+	if f.Asked == "" {
+		return f.Base + path
+	}
+	between := "?"
+	if strings.Contains(path, "?") {
+		between = "&"
+	}
+	return f.Base + path + between + "run=" + url.QueryEscape(f.Asked)
 }
 
 // viewLink is one entry of the navigation.
@@ -98,7 +114,7 @@ func helpers() template.FuncMap {
 		"depth":     func(d int) int { return min(d, 8) },
 		"int64":     func(n int) int64 { return int64(n) },
 		"routePath": routePath, "fieldPath": fieldPath, "samplePath": samplePath,
-		"samplesPath": samplesPath, "fieldsPath": fieldsPath,
+		"samplesPath": samplesPath, "samplesAtPath": samplesAtPath, "fieldsPath": fieldsPath, "fieldsOfPath": fieldsOfPath,
 		"term": term,
 	}
 }
@@ -149,9 +165,18 @@ func (s *Server) frameFor(r *http.Request, snap *store.Snapshot, title string) f
 	now := s.deps.Instance()
 	return frame{
 		Title: title, Base: s.prefix, Self: r.URL.RequestURI(), Asset: s.pages.asset, Theme: themeOf(r),
+		Asked: askedRun(r),
 		Version: s.deps.Version, Run: snap.Run, Snapshot: snap.Version, AsOf: snap.Time,
 		Switch: s.switchView(now), Notices: s.notices(now),
 	}
+}
+
+// askedRun is what the parameter run says, if it means another run than the one in force.
+func askedRun(r *http.Request) string {
+	if asked := r.URL.Query().Get("run"); asked != "current" {
+		return asked
+	}
+	return ""
 }
 
 // notices are the store's troubles, a configuration that was not taken, and the set-up's limits, in words.
