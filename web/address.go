@@ -64,28 +64,6 @@ func fieldsOfPath(route, standing string) string {
 	return listPath("/fields", "route", route, "standing", standing)
 }
 
-// To is the address of another page, from this one. Pages of an earlier run keep to that run.
-func (f frame) To(path string) string {
-	if f.Run.Ended != nil {
-		path = inRun(path, f.Run.ID)
-	}
-	return f.Base + path
-}
-
-// inRun adds the run that a page is to tell of.
-func inRun(path string, run int64) string {
-	path, mark, marked := strings.Cut(path, "#")
-	glue := "?"
-	if strings.Contains(path, "?") {
-		glue = "&"
-	}
-	path += glue + "run=" + strconv.FormatInt(run, 10)
-	if marked {
-		path += "#" + mark
-	}
-	return path
-}
-
 // listPath puts the filters that are not empty behind a path.
 func listPath(path string, pairs ...string) string {
 	values := url.Values{}

@@ -59,8 +59,13 @@ type sampleRow struct {
 	Time   time.Time
 	Method string
 	Target string
-	Mark   mark // at this field
+	Route  string
+	Result diff.Result
+	Mark   mark // at the field that is asked for, or of the whole request
 	Status [3]int
+	Values []cell // what the three had at the first place where the field differs; none where no field is asked for
+	Places int    // more of such places
+	Fields string // that differ, in short
 }
 
 const (
@@ -245,21 +250,46 @@ func valuesOf(samples []*store.Sample, field string) (rows []valuesRow, more int
 	return rows[:shown], int64(len(rows) - shown)
 }
 
+// sampleRowOf is a row of a list; the field is empty where none is asked for.
 func sampleRowOf(sample *store.Sample, field string) sampleRow {
-	in := func(differences []diff.Difference) (level diff.Level) {
-		for _, d := range differences {
-			if d.Field == field {
-				level = max(level, d.Kind.Level())
-			}
-		}
-		return level
-	}
 	row := sampleRow{
-		ID: sample.ID, Time: sample.Time, Method: sample.Request.Method, Target: sample.Request.Target,
-		Mark: markOf(in(sample.Candidate), in(sample.Control)),
+		ID: sample.ID, Time: sample.Time, Method: sample.Request.Method, Target: begins(sample.Request.Target, targetShown),
+		Route: sample.Route, Result: sample.Result, Fields: listed(sample.Fields, min(2, len(sample.Fields))),
 	}
 	for side, role := range storedRole {
 		row.Status[side] = sample.Responses[role].Status
 	}
+	if field == "" {
+		row.Mark = map[diff.Result]mark{
+			diff.CandidateOnly: markCandidate, diff.ControlOnly: markControl, diff.Both: markBoth,
+		}[sample.Result]
+		return row
+	}
+	row.Mark = markOf(levelAt(sample.Candidate, field), levelAt(sample.Control, field))
+	for _, p := range placesViewOf(sample) {
+		switch {
+		case p.Field != field:
+		case row.Values == nil:
+			for _, c := range p.Cells() {
+				if c.Long() {
+					c = c.Short()
+				}
+				row.Values = append(row.Values, c)
+			}
+		default:
+			row.Places++
+		}
+	}
 	return row
+}
+
+// targetShown is how many characters of a request's target a list shows.
+const targetShown = 200
+
+// begins cuts a text for a list.
+func begins(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }

@@ -41,6 +41,7 @@ type frame struct {
 	Still    bool     // the page's matter does not change: it need not follow each snapshot
 	Here     string   // the view that the page belongs to, as views lists them
 	Scripts  []string // the page's own, below static
+	Earlier  bool     // the page tells of a run that is over
 	Asked    string   // the run that the address names, as it names it; empty: the one in force
 }
 
@@ -57,18 +58,46 @@ func (f frame) With(path string) string {
 	return f.Base + path + between + "run=" + url.QueryEscape(f.Asked)
 }
 
+// RunWord stands before the run's name, unless that says so itself.
+func (f frame) RunWord() string {
+	if strings.HasPrefix(strings.ToLower(f.Run.Name), "run ") {
+		return ""
+	}
+	return "run "
+}
+
 // viewLink is one entry of the navigation.
-type viewLink struct{ Name, Word, Path string }
+type viewLink struct{ Name, Word, Path, Key string }
 
 // views are what the navigation offers, in its order.
 func views() []viewLink {
 	return []viewLink{
-		{"overview", "Overview", "/"},
-		{"rules", "Rules", "/rules"},
-		{"runs", "Runs", "/runs"},
-		{"activity", "Activity", "/activity"},
-		{"settings", "Settings", "/settings"},
+		{"overview", "Overview", "/", "o"},
+		{"rules", "Rules", "/rules", "r"},
+		{"runs", "Runs", "/runs", "u"},
+		{"activity", "Activity", "/activity", "a"},
+		{"settings", "Settings", "/settings", "s"},
 	}
+}
+
+// keyHint is what a key, or one after another, does.
+type keyHint struct {
+	Keys []string
+	Does string
+}
+
+// keys are those that the pages take, as keys.js has them.
+func keys() []keyHint {
+	list := []keyHint{
+		{[]string{"/"}, "search on this page"},
+		{[]string{"j"}, "next row"},
+		{[]string{"k"}, "row before"},
+		{[]string{"o"}, "open the row; Enter does so too"},
+	}
+	for _, v := range views() {
+		list = append(list, keyHint{[]string{"g", v.Key}, v.Word})
+	}
+	return append(list, keyHint{[]string{"?"}, "these keys"}, keyHint{[]string{"Esc"}, "close what floats, leave a field"})
 }
 
 // pages holds one template set a page.
@@ -78,9 +107,9 @@ type pages struct {
 }
 
 func parsePages() *pages {
-	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/lists.html"))
 	p := &pages{sets: map[string]*template.Template{}, asset: assetTag()}
-	for _, name := range []string{"overview", "route", "field", "sample", "rules", "runs", "run", "compare", "problem"} {
+	for _, name := range []string{"overview", "route", "field", "fields", "sample", "samples", "rules", "runs", "run", "compare", "problem"} {
 		set := template.Must(shared.Clone())
 		p.sets[name] = template.Must(set.ParseFS(templateFiles, "templates/"+name+".html"))
 	}
@@ -107,6 +136,7 @@ func helpers() template.FuncMap {
 		"count": count, "share": share, "rate": rate, "plain": plain, "between": between, "took": took, "size": size,
 		"things": things, "odds": odds, "clock": clock, "moment": moment, "stamp": stamp,
 		"finding":   func(base string, f findingView, showRoute bool) findingPart { return findingPart{base, f, showRoute} },
+		"samplerow": func(base string, valued, route bool, row sampleRow) sampleRowPart { return sampleRowPart{base, valued, route, row} },
 		"spread":    func(role string, v spreadView) spreadPart { return spreadPart{role, v} },
 		"ticks":     ticks,
 		"views":     views,
@@ -115,7 +145,7 @@ func helpers() template.FuncMap {
 		"int64":     func(n int) int64 { return int64(n) },
 		"routePath": routePath, "fieldPath": fieldPath, "samplePath": samplePath,
 		"samplesPath": samplesPath, "samplesAtPath": samplesAtPath, "fieldsPath": fieldsPath, "fieldsOfPath": fieldsOfPath,
-		"term": term,
+		"term": term, "terms": terms, "keys": keys,
 	}
 }
 
@@ -165,7 +195,7 @@ func (s *Server) frameFor(r *http.Request, snap *store.Snapshot, title string) f
 	now := s.deps.Instance()
 	return frame{
 		Title: title, Base: s.prefix, Self: r.URL.RequestURI(), Asset: s.pages.asset, Theme: themeOf(r),
-		Asked: askedRun(r),
+		Asked: askedRun(r), Earlier: snap.Run.Ended != nil, Still: snap.Run.Ended != nil,
 		Version: s.deps.Version, Run: snap.Run, Snapshot: snap.Version, AsOf: snap.Time,
 		Switch: s.switchView(now), Notices: s.notices(now),
 	}

@@ -51,7 +51,9 @@ func methodsOf(routes chi.Routes, path string) string {
 func (s *Server) routePages(r chi.Router) {
 	r.Get("/", s.page(s.overview))
 	r.Get("/routes/{id}", s.page(s.route))
+	r.Get("/fields", s.page(s.fieldsList))
 	r.Get("/fields/{id}", s.page(s.field))
+	r.Get("/samples", s.page(s.samplesList))
 	r.Get("/samples/{id}", s.page(s.sample))
 	r.Get("/rules", s.page(s.rulesView))
 	r.Get("/runs", s.page(s.runsView))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -80,9 +81,12 @@ func bodyOf(b []byte) bodyAnswer {
 	return bodyAnswer{Body: base64.StdEncoding.EncodeToString(b), Encoding: "base64"}
 }
 
+// sampleParameters are the filters that a list of samples takes.
+var sampleParameters = [...]string{"field", "at_field", "test", "route", "result", "since", "until", "run", "limit", "cursor"}
+
 // listSamples answers GET /api/v1/samples, newest first.
 func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "field", "route", "result", "since", "until", "run", "format", "limit", "cursor")
+	q, err := readQuery(r, append(sampleParameters[:], "format")...)
 	if err != nil {
 		return err
 	}
@@ -94,10 +98,7 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	samples, next, err := s.deps.DB.Samples(r.Context(), filter)
-	if errors.Is(err, store.ErrCursor) {
-		return badCursor(q.text("cursor"))
-	}
+	samples, next, err := s.samplesOf(r.Context(), q, filter)
 	if err != nil {
 		return err
 	}
@@ -114,10 +115,20 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, answer)
 }
 
-func (s *Server) sampleFilter(r *http.Request, q query) (store.Filter, error) {
-	f := store.Filter{Route: q.text("route"), Field: q.text("field")}
+// sampleFilter is which of the kept samples are wanted.
+type sampleFilter struct {
+	store.Filter
+	atField diff.Result // what the two did at the field; empty: either differs
+	test    diff.Test   // by which that is told: a kind of difference, or a graver one
+}
+
+func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err error) {
+	f.Route, f.Field = q.text("route"), q.text("field")
 	word, err := q.choice("result", string(diff.Agree), string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both))
 	f.Result = diff.Result(word)
+	if err == nil {
+		err = f.readAtField(q)
+	}
 	if err == nil {
 		f.Cursor, err = q.place()
 	}
@@ -131,6 +142,92 @@ func (s *Server) sampleFilter(r *http.Request, q query) (store.Filter, error) {
 		f.Since, f.Until, err = q.span()
 	}
 	return f, err
+}
+
+// readAtField reads what is asked of the field itself.
+func (f *sampleFilter) readAtField(q query) error {
+	word, err := q.choice("at_field", string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both))
+	if err != nil {
+		return err
+	}
+	f.atField = diff.Result(word)
+	test, err := q.test()
+	switch {
+	case err != nil:
+		return err
+	case word != "" && f.Field == "":
+		return refuse(http.StatusBadRequest, "at_field=%s is of a field: give field, too", word)
+	case test == nil:
+		return nil
+	case word == "":
+		return refuse(http.StatusBadRequest, "test=%s says by what at_field is told: give at_field, too", test)
+	case *test > diff.TestPresence:
+		return refuse(http.StatusBadRequest, "test=%s leans over many requests, and no sample tells of it alone: give value, format, type or presence", test)
+	}
+	f.test = *test
+	return nil
+}
+
+// admits tells whether a sample that differs at the field does so as it is asked.
+func (f *sampleFilter) admits(sample *store.Sample) bool {
+	if f.atField == "" {
+		return true
+	}
+	least := diff.Level(f.test) + 1
+	onCandidate, onControl := levelAt(sample.Candidate, f.Field) >= least, levelAt(sample.Control, f.Field) >= least
+	switch f.atField {
+	case diff.CandidateOnly:
+		return onCandidate && !onControl
+	case diff.ControlOnly:
+		return onControl && !onCandidate
+	default:
+		return onCandidate && onControl
+	}
+}
+
+// levelAt is the gravest level of the differences of one side at a field.
+func levelAt(differences []diff.Difference, field string) (level diff.Level) {
+	for i := range differences {
+		if d := &differences[i]; d.Field == field {
+			level = max(level, d.Kind.Level())
+		}
+	}
+	return level
+}
+
+// samplesLooked is how many samples are looked through for one page of those that are told by what they hold.
+const samplesLooked = 2_000
+
+// samplesOf lists what a filter admits, newest first, and where the list goes on.
+func (s *Server) samplesOf(ctx context.Context, q query, f sampleFilter) (items []*store.Sample, next string, err error) {
+	limit, looked := f.Limit, 0
+	if f.atField != "" {
+		f.Limit = 500
+	}
+	for {
+		var page []*store.Sample
+		page, next, err = s.deps.DB.Samples(ctx, f.Filter)
+		if errors.Is(err, store.ErrCursor) {
+			return nil, "", badCursor(q.text("cursor"))
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		for _, sample := range page {
+			switch {
+			case !f.admits(sample):
+			case len(items) == limit:
+				return items, items[limit-1].Cursor(), nil
+			default:
+				items = append(items, sample)
+			}
+		}
+		looked += len(page)
+		if next == "" || f.atField == "" || looked >= samplesLooked {
+			return items, next, nil
+		}
+		f.Cursor = next
+	}
 }
 
 func (s *Server) sampleItem(sample *store.Sample) sampleItem {
