@@ -9,8 +9,6 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -43,61 +41,6 @@ type frame struct {
 	Scripts  []string // the page's own, below static
 	Earlier  bool     // the page tells of a run that is over
 	Asked    string   // the run that the address names, as it names it; empty: the one in force
-}
-
-// With is the address of a page below the base path, for the run that this page is asked of: what is looked at stays when
-// one goes on from here.
-func (f frame) With(path string) string {
-	if f.Asked == "" {
-		return f.Base + path
-	}
-	between := "?"
-	if strings.Contains(path, "?") {
-		between = "&"
-	}
-	return f.Base + path + between + "run=" + url.QueryEscape(f.Asked)
-}
-
-// RunWord stands before the run's name, unless that says so itself.
-func (f frame) RunWord() string {
-	if strings.HasPrefix(strings.ToLower(f.Run.Name), "run ") {
-		return ""
-	}
-	return "run "
-}
-
-// viewLink is one entry of the navigation.
-type viewLink struct{ Name, Word, Path, Key string }
-
-// views are what the navigation offers, in its order.
-func views() []viewLink {
-	return []viewLink{
-		{"overview", "Overview", "/", "o"},
-		{"rules", "Rules", "/rules", "r"},
-		{"runs", "Runs", "/runs", "u"},
-		{"activity", "Activity", "/activity", "a"},
-		{"settings", "Settings", "/settings", "s"},
-	}
-}
-
-// keyHint is what a key, or one after another, does.
-type keyHint struct {
-	Keys []string
-	Does string
-}
-
-// keys are those that the pages take, as keys.js has them.
-func keys() []keyHint {
-	list := []keyHint{
-		{[]string{"/"}, "search on this page"},
-		{[]string{"j"}, "next row"},
-		{[]string{"k"}, "row before"},
-		{[]string{"o"}, "open the row; Enter does so too"},
-	}
-	for _, v := range views() {
-		list = append(list, keyHint{[]string{"g", v.Key}, v.Word})
-	}
-	return append(list, keyHint{[]string{"?"}, "these keys"}, keyHint{[]string{"Esc"}, "close what floats, leave a field"})
 }
 
 // pages holds one template set a page.
@@ -135,8 +78,10 @@ func helpers() template.FuncMap {
 	return template.FuncMap{
 		"count": count, "share": share, "rate": rate, "plain": plain, "between": between, "took": took, "size": size,
 		"things": things, "odds": odds, "clock": clock, "moment": moment, "stamp": stamp,
-		"finding":   func(base string, f findingView, showRoute bool) findingPart { return findingPart{base, f, showRoute} },
-		"samplerow": func(base string, valued, route bool, row sampleRow) sampleRowPart { return sampleRowPart{base, valued, route, row} },
+		"finding": func(base string, f findingView, showRoute bool) findingPart { return findingPart{base, f, showRoute} },
+		"samplerow": func(base string, valued, route bool, row sampleRow) sampleRowPart {
+			return sampleRowPart{base, valued, route, row}
+		},
 		"spread":    func(role string, v spreadView) spreadPart { return spreadPart{role, v} },
 		"ticks":     ticks,
 		"views":     views,
@@ -199,14 +144,6 @@ func (s *Server) frameFor(r *http.Request, snap *store.Snapshot, title string) f
 		Version: s.deps.Version, Run: snap.Run, Snapshot: snap.Version, AsOf: snap.Time,
 		Switch: s.switchView(now), Notices: s.notices(now),
 	}
-}
-
-// askedRun is what the parameter run says, if it means another run than the one in force.
-func askedRun(r *http.Request) string {
-	if asked := r.URL.Query().Get("run"); asked != "current" {
-		return asked
-	}
-	return ""
 }
 
 // notices are the store's troubles, a configuration that was not taken, and the set-up's limits, in words.

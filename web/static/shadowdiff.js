@@ -1,32 +1,109 @@
-// What a page does beyond being read: local times, and telling when it has stopped being up to date. Fetching
-// it again on each event and morphing it into place are htmx's.
+// What a page does beyond being read: local times, and telling when it has stopped being up to date. Fetching it again on
+// each event and morphing it into place are htmx's.
 (() => {
   "use strict";
   const root = document.documentElement;
   const live = document.getElementById("live");
+  const stream = document.getElementById("stream"); // not on a page whose matter does not change
   root.classList.add("js");
 
-  const stale = (yes) => root.classList.toggle("stale", yes);
+  // For screen readers, of what changes by itself: nothing that comes with each snapshot.
+  const told = document.getElementById("told");
+  const tell = (text) => { if (told.textContent !== text) told.textContent = text; };
 
   // Times: UTC from the server, local here, the exact one on hover.
   const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23"});
   const day = new Intl.DateTimeFormat(undefined, {day: "numeric", month: "short"});
-  const localise = () => {
-    const today = new Date().toDateString();
-    for (const t of document.querySelectorAll("time[data-show]")) {
-      const at = new Date(t.dateTime);
-      if (Number.isNaN(at.getTime())) continue;
-      const dated = t.dataset.show === "moment" && at.toDateString() !== today;
-      t.textContent = (dated ? day.format(at) + ", " : "") + clock.format(at);
-      t.title = at.toISOString().replace(".000", "");
-    }
+  const localise = (t) => {
+    const at = new Date(t.dateTime);
+    if (Number.isNaN(at.getTime())) return;
+    const dated = t.dataset.show === "moment" && at.toDateString() !== new Date().toDateString();
+    const text = (dated ? day.format(at) + ", " : "") + clock.format(at);
+    if (t.textContent !== text) t.textContent = text;
+    const exact = at.toISOString().replace(".000", "");
+    if (t.title !== exact) t.title = exact;
   };
+  const settle = () => { for (const t of document.querySelectorAll("time[data-show]")) localise(t); };
+
+  htmx.registerExtension("keep", {
+    // What a reader has opened stays open: the server knows nothing of it.
+    htmx_before_morph_attr: (el, detail) => !(detail.attrName === "open" && /^(DETAILS|DIALOG)$/.test(el.tagName)),
+    // A time that is there already is not written anew, as UTC, for one moment.
+    htmx_before_morph_node: (el, detail) => {
+      if (detail.newNode?.dataset?.show && detail.newNode.tagName === "TIME") localise(detail.newNode);
+      return true;
+    },
+  });
+
+  // Whether what is shown is of now: the stream is up, and the page was fetched when it had to be. While it is not, the
+  // head says of when the page is.
+  const WAIT = 300, TICK = 1000, EVERY = live.hasAttribute("data-still") ? 30000 : 10000;
+  let down = false, old = false, fetched = Date.now();
+  const asOf = () => document.querySelector("#asof time")?.textContent ?? "";
+  const show = () => {
+    const was = root.classList.contains("stale"), is = down || old;
+    if (was === is) return;
+    root.classList.toggle("stale", is);
+    tell(is ? "Updates are interrupted. The page is as of " + asOf() + "." : "The page is up to date again.");
+  };
+  const stale = (yes) => { down = yes; show(); };
+  const fresh = () => { old = false; fetched = Date.now(); show(); };
+  const refresh = () => htmx.trigger(live, "refresh");
+  const begin = () => { if (stream && !document.hidden && !stream._htmx?.sse) htmx.trigger(stream, "begin"); };
+  let check = 0;
+  const catchUp = () => { // after sleep, or behind other tabs: what is shown may be hours old
+    const since = fetched;
+    clearTimeout(check);
+    check = setTimeout(() => { if (fetched === since) { old = true; show(); } }, WAIT);
+    begin();
+    refresh();
+  };
+  let tick = Date.now();
+  setInterval(() => {
+    const now = Date.now(), slept = now - tick > 10 * TICK;
+    tick = now;
+    if (document.hidden) return;
+    if (slept) catchUp();
+    else if (now - fetched > 3 * EVERY) { old = true; show(); }
+  }, TICK);
+  // Nothing flushes while shadowing is paused, but requests are still skipped and counted. A stream that never began, or
+  // ended for good, is begun again here; htmx retries only one that broke.
+  setInterval(() => {
+    if (document.hidden) return;
+    begin();
+    refresh();
+  }, EVERY);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) catchUp(); });
+  addEventListener("pageshow", (e) => { if (e.persisted) catchUp(); });
+  addEventListener("online", catchUp);
+  document.body.addEventListener("htmx:sse:after:connection", () => stale(false));
+  document.body.addEventListener("htmx:sse:error", () => stale(true));
+  document.body.addEventListener("htmx:sse:before:connection", (e) => {
+    if (e.detail.connection.attempt > 0 && Date.now() - tick < 2 * TICK && !document.hidden && Date.now() - shown > 5000) stale(true);
+  });
+  document.body.addEventListener("htmx:sse:close", () => { if (!document.hidden) stale(true); });
+  let shown = 0; // when the page came to the front: its stream was put down on purpose before
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) shown = Date.now(); });
+
+  // A text that is being selected is not pulled away.
+  const HOLD = 30000;
+  let held = 0;
+  const selecting = () => {
+    const s = getSelection();
+    return s && !s.isCollapsed && live.contains(s.anchorNode) && Date.now() - held < HOLD;
+  };
+  document.addEventListener("selectionchange", () => { if (!getSelection().isCollapsed) held = Date.now(); });
+  document.body.addEventListener("htmx:before:request", (e) => {
+    const ctx = e.detail.ctx;
+    if (ctx?.sourceElement === live && ctx.request.method === "GET" && selecting()) e.preventDefault();
+  });
 
   // What the server refused is said above the page, which stays as it was. A fetch that works again takes it back.
   const said = document.getElementById("said");
   let dismissed = "";
   const say = (text, passing) => {
     if (passing && text === dismissed) return; // what a fetch in the background repeats was read already
+    if (said.textContent.startsWith(text + " ")) return;
     const note = document.createElement("p");
     note.className = "notice";
     note.append(text + " ");
@@ -42,53 +119,39 @@
   };
   document.body.addEventListener("htmx:response:error", (e) => {
     const ctx = e.detail.ctx;
+    if (ctx.sourceElement === stream) return;
     const get = ctx.request.method === "GET";
     if (get && document.querySelector(".is-problem")) return; // the page says it itself, and goes on trying
+    if (get && ctx.response.status >= 500) { old = true; show(); }
     let text = "The page could not be fetched again (status " + ctx.response.status + ").";
     try { text = JSON.parse(ctx.text).detail || text; } catch { /* a proxy's page */ }
     say(text, get);
   });
+  let title = document.title;
   document.body.addEventListener("htmx:after:swap", (e) => {
     if (e.detail.ctx.response?.status < 400) {
       dismissed = "";
       if (said.dataset.passing === "yes") said.replaceChildren();
+      if (e.detail.ctx.target === live) fresh();
     }
-    localise();
+    settle();
+    if (document.title !== title) tell(document.title.split(" · ")[0].replace(/^[●◐○] /, "Verdict: "));
+    title = document.title;
   });
-  document.body.addEventListener("htmx:error", () => stale(true));
-
-  // What a reader has opened stays open: the server knows nothing of it.
-  htmx.registerExtension("keep-open", {
-    htmx_before_morph_attr: (el, detail) => !(detail.attrName === "open" && el.tagName === "DETAILS"),
-  });
-
-  // While the stream is interrupted the head says how old the page is.
-  document.body.addEventListener("htmx:sse:after:connection", () => stale(false));
-  document.body.addEventListener("htmx:sse:error", () => stale(true));
-  document.body.addEventListener("htmx:sse:before:connection", (e) => { if (e.detail.connection.attempt > 0) stale(true); });
-  document.body.addEventListener("htmx:sse:close", () => stale(true));
-  addEventListener("pageshow", (e) => { if (e.persisted) htmx.trigger(live, "refresh"); });
-
-  // Nothing flushes while shadowing is paused, but requests are still skipped and counted.
-  // A stream that never began, or ended for good, is begun again here; htmx retries only one that broke.
-  const stream = document.getElementById("stream");
-  setInterval(() => {
-    if (document.hidden) return;
-    htmx.trigger(live, "refresh");
-    if (!stream._htmx?.sse) htmx.process(stream, true);
-  }, 10000);
-
-  // Escape closes what floats.
-  addEventListener("keydown", (e) => {
-    if (e.key !== "Escape") return;
-    for (const d of document.querySelectorAll(".switch details[open]")) {
-      d.open = false;
-      d.querySelector("summary").focus();
-    }
-  });
-  addEventListener("click", (e) => {
-    for (const d of document.querySelectorAll(".switch details[open]")) if (!d.contains(e.target)) d.open = false;
+  document.body.addEventListener("htmx:error", (e) => {
+    if (e.detail.ctx?.sourceElement !== stream) old = true;
+    else down = true;
+    show();
   });
 
-  localise();
+  // Paper has no folds: what is folded is printed.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("main details:not([open])")];
+    for (const d of folded) d.open = true;
+  });
+  addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
+
+  settle();
+  begin();
 })();

@@ -1,0 +1,70 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// With is the address of a page below the base path, for the run that this page is asked of: what is looked at stays when
+// one goes on from here.
+func (f frame) With(path string) string {
+	if f.Asked == "" {
+		return f.Base + path
+	}
+	between := "?"
+	if strings.Contains(path, "?") {
+		between = "&"
+	}
+	return f.Base + path + between + "run=" + url.QueryEscape(f.Asked)
+}
+
+// RunWord stands before the run's name, unless that says so itself.
+func (f frame) RunWord() string {
+	if strings.HasPrefix(strings.ToLower(f.Run.Name), "run ") {
+		return ""
+	}
+	return "run "
+}
+
+// viewLink is one entry of the navigation.
+type viewLink struct{ Name, Word, Path, Key string }
+
+// views are what the navigation offers, in its order.
+func views() []viewLink {
+	return []viewLink{
+		{"overview", "Overview", "/", "o"},
+		{"rules", "Rules", "/rules", "r"},
+		{"runs", "Runs", "/runs", "u"},
+		{"activity", "Activity", "/activity", "a"},
+		{"settings", "Settings", "/settings", "s"},
+	}
+}
+
+// askedRun is what the parameter run says, if it means another run than the one in force.
+func askedRun(r *http.Request) string {
+	if asked := r.URL.Query().Get("run"); asked != "current" {
+		return asked
+	}
+	return ""
+}
+
+// keyHint is what a key, or one after another, does.
+type keyHint struct {
+	Keys []string
+	Does string
+}
+
+// keys are those that the pages take, as keys.js has them.
+func keys() []keyHint {
+	list := []keyHint{
+		{[]string{"/"}, "search on this page"},
+		{[]string{"j"}, "next row"},
+		{[]string{"k"}, "row before"},
+		{[]string{"o"}, "open the row; Enter does so too"},
+	}
+	for _, v := range views() {
+		list = append(list, keyHint{[]string{"g", v.Key}, v.Word})
+	}
+	return append(list, keyHint{[]string{"?"}, "these keys"}, keyHint{[]string{"Esc"}, "close what floats, leave a field"})
+}
