@@ -37,6 +37,7 @@ type RuleChanged struct {
 type RuleTrial struct {
 	Before, After *diff.Comparer
 	Added         func() []Rule // those of After that Before has not, with what they have done so far
+	Begins        bool          // putting After in force would begin a run: the rules, compiled, are others
 }
 
 // RulesRefused is why rules cannot be changed so.

@@ -17,7 +17,8 @@ import (
 type Rule struct {
 	Config    normalize.RuleConfig
 	Usage     normalize.RuleUsage
-	Exchanges int64 // compared under the rules in force
+	Exchanges int64     // compared under the rules in force
+	Last      time.Time // of the requests in whose answers it matched, the last, to within a second; zero: it has not
 
 	Stored *store.Rule // where it was added by API; nil: it stands in the file
 	Aside  string      // why it is not in force although it is stored, as it is no rule here; empty: it is in force
@@ -49,6 +50,7 @@ type ruleItem struct {
 	Values    int64      `json:"values"`
 	Changed   int64      `json:"changed"`
 	Whole     int64      `json:"whole_bodies"`
+	LastMatch *time.Time `json:"last_match,omitempty"`
 	Unused    bool       `json:"unused"`
 	TooWide   bool       `json:"too_wide"`
 }
@@ -58,6 +60,9 @@ func itemOfRule(rule *Rule) (ruleItem, error) {
 	item := ruleItem{
 		ID: rule.ID(), Source: "file", Exchanges: rule.Exchanges, Documents: u.Documents, Matched: u.Matched, Effective: u.Effective,
 		Values: u.Values, Changed: u.Changed, Whole: u.Whole, Unused: rule.Unused(), TooWide: rule.TooWide(), Aside: rule.Aside,
+	}
+	if !rule.Last.IsZero() {
+		item.LastMatch = &rule.Last
 	}
 	if stored := rule.Stored; stored != nil {
 		item.Source, item.Created, item.Actor = "api", &stored.Created, stored.Actor
@@ -78,10 +83,7 @@ func (s *Server) listRules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var rules []Rule
-	if s.deps.Rules != nil {
-		rules = s.deps.Rules()
-	}
+	rules := s.rules()
 	switch format := q.text("format"); format {
 	case "", "json":
 	case "yaml":
@@ -104,8 +106,28 @@ func (s *Server) listRules(w http.ResponseWriter, r *http.Request) error {
 	return writeList(w, q, items, func(i ruleItem) string { return fmt.Sprintf("%09d", place[i.ID]) })
 }
 
+// rules are those in force, and behind them those that are set aside.
+func (s *Server) rules() []Rule {
+	if s.deps.Rules == nil {
+		return nil
+	}
+	return s.deps.Rules()
+}
+
 // exportRules answers with all rules that are in force as the list under rules: in a configuration file.
 func (s *Server) exportRules(w http.ResponseWriter, r *http.Request, rules []Rule) error {
+	text, err := exported(rules)
+	if err != nil {
+		return err
+	}
+	if !unchanged(w, r, digest([]byte(text))) {
+		writeBytes(w, http.StatusOK, "application/yaml", []byte(text))
+	}
+	return nil
+}
+
+// exported is that list.
+func exported(rules []Rule) (string, error) {
 	text := "# The rules in force, as the list under rules: in a configuration file.\n"
 	for i := range rules {
 		if rules[i].Aside != "" {
@@ -113,14 +135,11 @@ func (s *Server) exportRules(w http.ResponseWriter, r *http.Request, rules []Rul
 		}
 		one, err := forFile(rules[i].Config).YAML()
 		if err != nil {
-			return err
+			return "", err
 		}
 		text += one
 	}
-	if !unchanged(w, r, digest([]byte(text))) {
-		writeBytes(w, http.StatusOK, "application/yaml", []byte(text))
-	}
-	return nil
+	return text, nil
 }
 
 // forFile writes the rule so that a file in which variables are replaced says the same.

@@ -20,13 +20,14 @@ const (
 
 // previewAnswer is POST /api/v1/rules/preview.
 type previewAnswer struct {
-	Samples  int            `json:"samples"`  // that were compared under both sets of rules
-	Changed  int            `json:"changed"`  // of these, in which anything comes out differently
-	Skipped  map[string]int `json:"skipped"`  // that were not, by why
-	Redacted int            `json:"redacted"` // of those compared, in which something was redacted: there the rules saw the note in its place
-	Stopped  string         `json:"stopped"`  // where it ended before all were looked at; empty: it did not
-	Duration float64        `json:"duration"` // seconds
-	Before   previewResults `json:"before"`   // what they say as a whole under the rules in force
+	Samples  int            `json:"samples"`    // that were compared under both sets of rules
+	Changed  int            `json:"changed"`    // of these, in which anything comes out differently
+	Skipped  map[string]int `json:"skipped"`    // that were not, by why
+	Redacted int            `json:"redacted"`   // of those compared, in which something was redacted: there the rules saw the note in its place
+	Stopped  string         `json:"stopped"`    // where it ended before all were looked at; empty: it did not
+	Duration float64        `json:"duration"`   // seconds
+	Begins   bool           `json:"begins_run"` // putting them in force would begin a run: compiled, they are others
+	Before   previewResults `json:"before"`     // what they say as a whole under the rules in force
 	After    previewResults `json:"after"`
 	Rules    []ruleItem     `json:"rules"`    // those to be added, with what they did in these samples
 	Warnings []string       `json:"warnings"` // for people
@@ -45,6 +46,7 @@ type previewField struct {
 	Route     string       `json:"route"`
 	Field     string       `json:"field"`
 	Page      string       `json:"page"`
+	Confirmed bool         `json:"confirmed"` // the verdict of the run in force counts it
 	Changed   int          `json:"changed"`
 	Candidate previewCount `json:"candidate"` // samples in which it differs from the primary
 	Control   previewCount `json:"control"`
@@ -75,23 +77,30 @@ func (s *Server) postPreview(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	answer, err := s.tryRules(r.Context(), c)
+	if err != nil {
+		if asProblem(err).Status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "5")
+		}
+		return err
+	}
+	return writeJSON(w, answer)
+}
+
+// tryRules holds the rules that a change would make against the samples, one change at a time.
+func (s *Server) tryRules(ctx context.Context, c RuleChange) (*previewAnswer, error) {
 	if s.deps.Rulebook == nil {
-		return refuse(http.StatusConflict, "this process cannot try rules")
+		return nil, refuse(http.StatusConflict, "this process cannot try rules")
 	}
 	if !enter(&s.previewing, 1) {
-		w.Header().Set("Retry-After", "5")
-		return refuse(http.StatusTooManyRequests, "other rules are being tried, and that goes one at a time; try again when it is done")
+		return nil, refuse(http.StatusTooManyRequests, "other rules are being tried, and that goes one at a time; try again when it is done")
 	}
 	defer s.previewing.Add(-1)
 	trial, err := s.deps.Rulebook.Try(c)
 	if err != nil {
-		return asRulesRefused(err)
+		return nil, asRulesRefused(err)
 	}
-	answer, err := s.preview(r.Context(), trial)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, answer)
+	return s.preview(ctx, trial)
 }
 
 // previewing holds two sets of rules against the samples.
@@ -114,7 +123,7 @@ func (s *Server) preview(ctx context.Context, trial *RuleTrial) (*previewAnswer,
 		Preview: diff.NewPreview(trial.Before, trial.After), server: s,
 		given: map[int64]map[string]bool{}, skipped: map[string]int{},
 	}
-	answer := &previewAnswer{Warnings: []string{}, Fields: []previewField{}, Rules: []ruleItem{}}
+	answer := &previewAnswer{Begins: trial.Begins, Warnings: []string{}, Fields: []previewField{}, Rules: []ruleItem{}}
 	for i, id := range ids {
 		if time.Since(began) > previewTime {
 			answer.Stopped = fmt.Sprintf("after the latest %d of %d samples: %s were over", i, len(ids), previewTime)
@@ -198,15 +207,16 @@ func (p *previewing) tell(a *previewAnswer, added []Rule) error {
 		item.ID, item.Exchanges = "", int64(counts.Compared)
 		a.Rules = append(a.Rules, item)
 	}
-	fields := p.Fields()
-	a.warn(fields, added)
+	fields, confirmed := p.Fields(), confirmedFields(p.server.deps.DB.Snapshot())
+	a.warn(fields, confirmed, added)
 	if more := len(fields) - previewFields; more > 0 {
 		a.More, fields = more, fields[:previewFields]
 	}
 	for i := range fields {
 		f := &fields[i]
 		a.Fields = append(a.Fields, previewField{
-			Route: f.Route, Field: f.Field, Page: p.server.prefix + fieldPath(f.Route, f.Field), Changed: f.Changed,
+			Route: f.Route, Field: f.Field, Page: p.server.prefix + fieldPath(f.Route, f.Field),
+			Confirmed: confirmed[[2]string{f.Route, f.Field}], Changed: f.Changed,
 			Candidate: previewCountOf(f.Candidate), Control: previewCountOf(f.Control), Drift: previewCountOf(f.Drift),
 			Hides: f.Hides, Shows: f.Shows, Samples: f.Samples,
 		})
@@ -215,12 +225,18 @@ func (p *previewing) tell(a *previewAnswer, added []Rule) error {
 }
 
 // warn says what should be looked at before the rules are put in force.
-func (a *previewAnswer) warn(fields []diff.PreviewField, added []Rule) {
+func (a *previewAnswer) warn(fields []diff.PreviewField, confirmed map[[2]string]bool, added []Rule) {
 	for i := range fields {
-		if f := &fields[i]; f.Hides > 0 && len(a.Warnings) < 20 {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("would hide that the candidate alone differs at %s of %s, in %d of %d samples: look at sample %d first",
-				f.Field, f.Route, f.Hides, a.Samples, f.Hidden))
+		f := &fields[i]
+		if f.Hides == 0 || len(a.Warnings) >= 20 {
+			continue
 		}
+		sure := ""
+		if confirmed[[2]string{f.Route, f.Field}] {
+			sure = ", which is confirmed"
+		}
+		a.Warnings = append(a.Warnings, fmt.Sprintf("would hide that the candidate alone differs at %s of %s%s, in %d of %d samples: look at sample %d first",
+			f.Field, f.Route, sure, f.Hides, a.Samples, f.Hidden))
 	}
 	for i := range added {
 		switch u := &added[i].Usage; {
@@ -239,6 +255,17 @@ func (a *previewAnswer) warn(fields []diff.PreviewField, added []Rule) {
 	case a.Redacted > 0:
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of these samples are redacted (store.redact): what stood there is the same on all sides now, whatever it was", a.Redacted))
 	}
+}
+
+// confirmedFields are the routes and fields of what a verdict counts as confirmed.
+func confirmedFields(snap *store.Snapshot) map[[2]string]bool {
+	fields := map[[2]string]bool{}
+	for i := range snap.Verdict.Differences {
+		if f := &snap.Verdict.Differences[i]; f.Confirmed {
+			fields[[2]string{f.Route, f.Field}] = true
+		}
+	}
+	return fields
 }
 
 func previewResultsOf(m map[diff.Result]int) previewResults {

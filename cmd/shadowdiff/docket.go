@@ -34,6 +34,7 @@ type docket struct {
 	tell     func(store.Run, string)  // notes that a run has begun, and by whom
 	versions *versionLimit
 
+	matches     lastMatches
 	compared    atomic.Int64
 	complaining sync.Mutex      // guards warned
 	warned      map[[2]int]bool // rules that were complained of, by index and by what for

@@ -36,6 +36,9 @@ func (d *docket) deliver(ex *multicast.Exchange) {
 	if c.Unknown != "" {
 		return
 	}
+	if len(d.normal.Rules) > 0 {
+		d.matches.note(d.rules, ex.Time)
+	}
 	if n := d.compared.Add(1); len(d.normal.Rules) > 0 && (n == 1 || n == 100 || n%1000 == 0) {
 		d.complain(n)
 	}
@@ -44,9 +47,11 @@ func (d *docket) deliver(ex *multicast.Exchange) {
 // inForce lists the rules with what they have done so far.
 func (d *docket) inForce() []web.Rule {
 	exchanges := d.compared.Load()
+	usages := d.rules.Usage()
+	last := d.matches.sweep(usages)
 	var list []web.Rule
-	for _, usage := range d.rules.Usage() {
-		rule := web.Rule{Config: d.normal.Rules[usage.Index], Usage: usage, Exchanges: exchanges}
+	for i, usage := range usages {
+		rule := web.Rule{Config: d.normal.Rules[usage.Index], Usage: usage, Exchanges: exchanges, Last: last[i]}
 		if i := usage.Index - (len(d.normal.Rules) - len(d.stored)); i >= 0 {
 			rule.Stored = &d.stored[i]
 		}

@@ -175,17 +175,19 @@ func without(rules []normalize.RuleConfig, places []int) (list []normalize.RuleC
 
 // tryRules readies the rules in force and those of a change, apart from all that counts.
 func (s *service) tryRules(c web.RuleChange) (*web.RuleTrial, error) {
-	next, err := s.plan(*s.cfg.Load(), c, true)
+	cfg, now := *s.cfg.Load(), s.judging.Load()
+	next, err := s.plan(cfg, c, true)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.judging.Load().beside()
+	before, err := now.beside()
 	if err != nil {
 		return nil, err
 	}
 	rules := next.set.normal.Rules
 	return &web.RuleTrial{
 		Before: before,
+		Begins: cfg.kept(next.set.compiled.Fingerprint()) != now.print.Rules,
 		After:  diff.NewComparer(next.set.compiled, new(normalize.Names), diff.DefaultLimits()),
 		Added: func() (list []web.Rule) {
 			for _, usage := range next.set.compiled.Usage()[len(rules)-len(next.change.Add):] {

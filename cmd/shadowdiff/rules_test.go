@@ -32,6 +32,7 @@ type ruleOf struct {
 	Actor   string
 	Aside   string `json:"set_aside"`
 	Matched int64
+	Last    *time.Time `json:"last_match"`
 }
 
 // ruleChanged is what POST and DELETE answer.
@@ -117,7 +118,8 @@ func TestARuleIsAddedAndRemovedByAPI(t *testing.T) {
 	if got := l.svc.db.Snapshot().Tallies.Total; got.Compared != 5 || got.Raw != 0 || got.Noise != 0 {
 		t.Errorf("with the rule: %+v", got)
 	}
-	if all := l.rules(); len(all) != 2 || all[0].Source != "file" || all[0].ID != "file:0" || all[1].Matched != 15 {
+	if all := l.rules(); len(all) != 2 || all[0].Source != "file" || all[0].ID != "file:0" || all[1].Matched != 15 ||
+		all[0].Last != nil || all[1].Last == nil || time.Since(*all[1].Last) > time.Hour {
 		t.Errorf("%+v", all)
 	}
 	l.reload(begin + "  - lower: body.name\n")
@@ -343,11 +345,13 @@ type previewOf struct {
 	Samples, Changed, Redacted int
 	Skipped                    map[string]int
 	Stopped                    string
+	Begins                     bool `json:"begins_run"`
 	Before, After              map[string]int
 	Rules                      []ruleOf
 	Warnings                   []string
 	Fields                     []struct {
 		Route, Field              string
+		Confirmed                 bool
 		Changed, Hides, Shows     int
 		Candidate, Control, Drift map[string]int
 		Samples                   []int64
@@ -388,7 +392,10 @@ func TestAPreviewSaysWhatThenHappens(t *testing.T) {
 		}
 	}
 	p := try(`{"rules": "drop: body.price"}`)
-	warned(p, fmt.Sprintf("would hide that the candidate alone differs at body.price of goods, in %d of %d samples", p.Samples, p.Samples))
+	warned(p, fmt.Sprintf("would hide that the candidate alone differs at body.price of goods, which is confirmed, in %d of %d samples", p.Samples, p.Samples))
+	if f := p.Fields[0]; !p.Begins || !f.Confirmed {
+		t.Errorf("it would begin a run, and hide what is confirmed: %+v", p)
+	}
 	warned(try(`{"rules": "drop: body.prise"}`), "matches nothing in these samples")
 	warned(try(`{"rules": "drop: body.at\nroute: GET /orders"}`), "was held against nothing")
 	warned(try(`{"rules": "drop: body"}`), "takes whole bodies away")
