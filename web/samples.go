@@ -159,8 +159,8 @@ func (f *sampleFilter) readAtField(q query) error {
 		return refuse(http.StatusBadRequest, "at_field=%s is of a field: give field, too", word)
 	case test == nil:
 		return nil
-	case word == "":
-		return refuse(http.StatusBadRequest, "test=%s says by what at_field is told: give at_field, too", test)
+	case f.Field == "":
+		return refuse(http.StatusBadRequest, "test=%s is of a field: give field, too", test)
 	case *test > diff.TestPresence:
 		return refuse(http.StatusBadRequest, "test=%s leans over many requests, and no sample tells of it alone: give value, format, type or presence", test)
 	}
@@ -170,7 +170,7 @@ func (f *sampleFilter) readAtField(q query) error {
 
 // admits tells whether a sample that differs at the field does so as it is asked.
 func (f *sampleFilter) admits(sample *store.Sample) bool {
-	if f.atField == "" {
+	if !f.looks() {
 		return true
 	}
 	least := diff.Level(f.test) + 1
@@ -180,10 +180,15 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 		return onCandidate && !onControl
 	case diff.ControlOnly:
 		return onControl && !onCandidate
-	default:
+	case diff.Both:
 		return onCandidate && onControl
+	default:
+		return onCandidate || onControl
 	}
 }
+
+// looks tells that samples have to be read to know whether they are wanted.
+func (f *sampleFilter) looks() bool { return f.atField != "" || f.test > diff.TestValue }
 
 // levelAt is the gravest level of the differences of one side at a field.
 func levelAt(differences []diff.Difference, field string) (level diff.Level) {
@@ -201,7 +206,7 @@ const samplesLooked = 2_000
 // samplesOf lists what a filter admits, newest first, and where the list goes on.
 func (s *Server) samplesOf(ctx context.Context, q query, f sampleFilter) (items []*store.Sample, next string, err error) {
 	limit, looked := f.Limit, 0
-	if f.atField != "" {
+	if f.looks() {
 		f.Limit = 500
 	}
 	for {
@@ -223,7 +228,7 @@ func (s *Server) samplesOf(ctx context.Context, q query, f sampleFilter) (items 
 			}
 		}
 		looked += len(page)
-		if next == "" || f.atField == "" || looked >= samplesLooked {
+		if next == "" || !f.looks() || looked >= samplesLooked {
 			return items, next, nil
 		}
 		f.Cursor = next

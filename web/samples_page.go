@@ -101,7 +101,7 @@ const keptCounted = 10_000
 
 // keptOf counts the kept samples that a filter admits; more tells that there are more than it has counted.
 func (s *Server) keptOf(ctx context.Context, q query, f sampleFilter) (n int64, more bool, err error) {
-	if f.atField == "" {
+	if !f.looks() {
 		n, err = s.deps.DB.CountSamples(ctx, f.Filter, keptCounted+1)
 		return min(n, keptCounted), n > keptCounted, err
 	}
