@@ -13,6 +13,10 @@ type Summary struct {
 	Unknown   int64     `json:"unknown"`
 	Confirmed int       `json:"confirmed_differences"`
 	Alpha     float64   `json:"alpha"` // that it is judged at
+
+	Equivalence float64    `json:"equivalence_rate"`
+	EquivBounds [2]float64 `json:"equivalence_interval"` // both 0: it was written down before this was kept
+
 	Judging   string    `json:"judging"`
 }
 
@@ -25,7 +29,10 @@ func (l *ledger) summary(judge diff.Config) Summary {
 }
 
 func summarise(v *diff.Verdict, judge diff.Config) Summary {
-	s := Summary{Word: v.Word, Compared: v.Compared, Unknown: v.Unknown, Alpha: v.Alpha, Judging: judgingText(judge)}
+	s := Summary{
+		Word: v.Word, Compared: v.Compared, Unknown: v.Unknown, Alpha: v.Alpha, Judging: judgingText(judge),
+		Equivalence: v.Equivalence, EquivBounds: v.EquivBounds,
+	}
 	for i := range v.Differences {
 		if v.Differences[i].Confirmed {
 			s.Confirmed++
