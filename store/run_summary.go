@@ -17,7 +17,7 @@ type Summary struct {
 	Equivalence float64    `json:"equivalence_rate"`
 	EquivBounds [2]float64 `json:"equivalence_interval"` // both 0: it was written down before this was kept
 
-	Judging   string    `json:"judging"`
+	Judging string `json:"judging"`
 }
 
 // summary is that of the run as it was last judged.
