@@ -1,0 +1,215 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+)
+
+const axeFolder = "testdata/axe"
+
+// readAxe is axe-core's source.
+func readAxe(t *testing.T) string {
+	t.Helper()
+	files, err := os.ReadDir(axeFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if path.Ext(f.Name()) == ".js" {
+			b, err := os.ReadFile(path.Join(axeFolder, f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+	}
+	t.Fatalf("no script in %s", axeFolder)
+	return ""
+}
+
+func TestAxeIsUnchanged(t *testing.T) {
+	sums, err := os.ReadFile(path.Join(axeFolder, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]string{}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		listed[name] = sum
+	}
+	files, err := os.ReadDir(axeFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Name() == "SHA256SUMS" || f.Name() == "README.md" {
+			continue
+		}
+		b, err := os.ReadFile(path.Join(axeFolder, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := sha256.Sum256(b)
+		if got := hex.EncodeToString(digest[:]); got != listed[f.Name()] {
+			t.Errorf("%s: %s, listed as %q", f.Name(), got, listed[f.Name()])
+		}
+		delete(listed, f.Name())
+	}
+	for name := range listed {
+		t.Errorf("%s is listed and not there", name)
+	}
+}
+
+// axeRule is one rule that a page breaks, with where it does.
+type axeRule struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Target  string `json:"target"`
+		Summary string `json:"summary"`
+	} `json:"nodes"`
+}
+
+// axeRules are which of axe-core's rules are run.
+type axeRules string
+
+const (
+	everyRule axeRules = `resultTypes: ["violations"]`
+	// What a theme and a width can change: another theme is no other document.
+	visibleRules axeRules = `resultTypes: ["violations"], runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]}`
+)
+
+// audit runs axe-core over the page as it stands, and answers what is broken there, a line for each place. The source is
+// given to the browser itself: the page's policy lets no script in.
+func (b *tab) audit(axe string, rules axeRules) (broken []string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`typeof axe === "object" || (() => { %s; return true })()`, axe))
+	found := eval[string](b, fmt.Sprintf(`axe.run(document, {preload: false, %s}).then((r) => JSON.stringify(r.violations.map((v) => ({id: v.id, help: v.help,
+		nodes: v.nodes.slice(0, 4).map((n) => ({html: n.html.slice(0, 300), target: n.target.join(" "), summary: n.failureSummary}))}))))`, rules))
+	var list []axeRule
+	if err := json.Unmarshal([]byte(found), &list); err != nil {
+		b.t.Fatalf("axe: %v: %.300s", err, found)
+	}
+	for _, rule := range list {
+		for _, n := range rule.Nodes {
+			broken = append(broken, fmt.Sprintf("%s (%s)\n  at %s\n  %s\n  %s", rule.ID, rule.Help, n.Target, n.HTML, strings.ReplaceAll(n.Summary, "\n", "\n  ")))
+		}
+	}
+	return broken
+}
+
+// pagePaths are the addresses of all pages that the router has, with one or more examples of each that names a thing, so
+// that a page that is added is looked at without a word here, or the test says which word it needs.
+func (s *toyShop) pagePaths() (paths []string) {
+	s.t.Helper()
+	holes, examples := regexp.MustCompile(`\{[^}]*\}`), s.examples()
+	err := chi.Walk(s.server.handler.(chi.Routes), func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		machine := slices.ContainsFunc([]string{"/api/", "/static/", "/healthz", "/readyz", "/metrics", "/openapi.yaml"}, func(p string) bool {
+			return strings.HasPrefix(pattern, p)
+		})
+		if method != http.MethodGet || machine {
+			return nil
+		}
+		if examples, known := examples[pattern]; known {
+			paths = append(paths, examples...)
+			return nil
+		}
+		if holes.MatchString(pattern) {
+			s.t.Errorf("GET %s is no page that the browser tests know an example of: add one to examples", pattern)
+			return nil
+		}
+		if a := s.do(http.MethodGet, pattern, "", "Accept: text/html"); a.status == http.StatusOK && strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			paths = append(paths, pattern)
+		}
+		return nil
+	})
+	if err != nil || len(paths) < 4 {
+		s.t.Fatalf("the router has %d pages: %v", len(paths), err)
+	}
+	return append(paths, "/nowhere", "/samples/4000000000")
+}
+
+// examples are pages whose address names a thing, by their pattern; of what there is none yet there is none.
+func (s *toyShop) examples() map[string][]string {
+	s.t.Helper()
+	all := map[string][]string{"/routes/{id}": nil, "/fields/{id}": nil, "/samples/{id}": nil}
+	var samples list[sampleItem]
+	s.decode(s.get("/api/v1/samples?result=candidate_only&limit=1"), &samples)
+	for _, item := range samples.Items {
+		all["/samples/{id}"] = append(all["/samples/{id}"], samplePath(item.ID))
+	}
+	for _, route := range s.db.Snapshot().Tallies.Routes {
+		if route.Route == "GET /products/{id}" {
+			all["/routes/{id}"] = append(all["/routes/{id}"], routePath(route.Route))
+		}
+	}
+	for _, f := range s.db.Snapshot().Tallies.Fields {
+		switch f.Route + " " + f.Field {
+		case "GET /products/{id} body.price", "GET /products/{id} body.tags", "GET /search latency", "GET /products/{id} body.score":
+			all["/fields/{id}"] = append(all["/fields/{id}"], fieldPath(f.Route, f.Field))
+		}
+	}
+	runs := s.db.Snapshot().Run.ID
+	all["/runs/{id}"] = []string{fmt.Sprintf("/runs/%d", runs)}
+	all["/runs/{a}/compare/{b}"] = []string{fmt.Sprintf("/runs/1/compare/%d", runs)}
+	return all
+}
+
+// audits looks at pages in every way: with all of axe-core's rules in both themes and in both widths, and with those that
+// tell of what is seen in each of the four.
+func (s *toyShop) audits(b *tab, axe string, paths []string) {
+	s.t.Helper()
+	for _, at := range paths {
+		b.watch(desk())
+		b.visit(at)
+		where := map[string][]string{}
+		for i, l := range looks() {
+			b.watch(l)
+			rules := visibleRules
+			if i%2 == 0 {
+				rules = everyRule
+			}
+			for _, broken := range b.audit(axe, rules) {
+				where[broken] = append(where[broken], l.String())
+			}
+			if wide := eval[string](b, tooWide); wide != "" {
+				b.t.Errorf("%s at %s is too wide: %s", at, l, wide)
+			}
+		}
+		for broken, looks := range where {
+			b.t.Errorf("%s at %s: %s", at, strings.Join(looks, "; "), broken)
+		}
+		b.expect("/nowhere", "/samples/4000000000")
+	}
+}
+
+// Nobody is kept from reading a page by how they read it: no rule of axe-core is broken on any page, in both themes and
+// both widths, by much data, by none, where nothing may be changed, and of a run that is over.
+func TestEveryPageIsForEveryone(t *testing.T) {
+	axe, browser := readAxe(t), openBrowser(t)
+	t.Run("empty", func(t *testing.T) {
+		s := openShop(t, nil)
+		b := openTab(t, browser, s.admin.URL)
+		s.audits(b, axe, s.pagePaths())
+	})
+	s := openShop(t, nil)
+	s.crowd(3000)
+	s.pay(120)
+	t.Run("visited", func(t *testing.T) {
+		s.as(t)
+		b := openTab(t, browser, s.admin.URL)
+		s.audits(b, axe, s.pagePaths())
+	})
+}
