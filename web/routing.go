@@ -57,7 +57,11 @@ func (s *Server) routePages(r chi.Router) {
 	r.Get("/samples/{id}", s.page(s.sample))
 	r.Get("/rules", s.page(s.rulesView))
 	r.Get("/runs", s.page(s.runsView))
+	r.With(s.writable).Post("/rules", s.page(s.postRulesForm))
+	r.With(s.writable).Post("/runs", s.page(s.postRunForm))
+	r.Get("/runs/compare", s.page(s.chooseRuns))
 	r.Get("/runs/{id}", s.page(s.runView))
+	r.With(s.writable).Post("/runs/{id}", s.page(s.postRunChange))
 	r.Get("/runs/{a}/compare/{b}", s.page(s.compareView))
 	r.Post("/theme", s.page(s.setTheme)) // the reader's own affair: also when nothing else may be changed
 	r.With(s.writable).Post("/shadowing", s.page(s.postShadowing))

@@ -1,15 +1,382 @@
 package web
 
-import "net/http"
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/normalize"
+	"shadowdiff/store"
+)
 
 // rulesPage answers "what is not being compared, and does each rule earn its place?".
 type rulesPage struct {
 	frame
+	Sentence    string
+	Rules       []ruleRow
+	Beyond      int64 // rules that are found and not listed
+	All         int   // rules, those that are set aside among them
+	Search      string
+	Sorts       []sortLink
+	Suggestions []suggestionRow
+	More        int64 // suggestions that are found and not listed
+	Headers     headersView
+	Export      string // all rules in force, as in GET /api/v1/rules?format=yaml
+	Exported    int
+	File        string // where the file's rules stand; empty: there is no file
+	Last        *store.Activity
+	Draft       draftView
+	Trial       *trialView // nil: nothing is tried
+	ReadOnly    bool
+	Changes     bool // this process can change its rules
 }
+
+// ruleRow is one rule in the list.
+type ruleRow struct {
+	ruleItem
+	Text   string // the rule as YAML, without the dash of a list
+	Scope  string
+	Last   time.Time // zero: it has not matched
+	Found  string    // what it found, in words
+	Did    string    // what it did about it
+	Remedy string    // empty: it earns its place, as far as one sees
+	Edit   string    // path of the page that edits it; empty: it is not changed here
+	Remove string    // path of the page that tells what its removal would change
+}
+
+// suggestionRow is one rule that would quiet noise.
+type suggestionRow struct {
+	suggestionItem
+	Text    string // the rule as YAML, without the dash of a list
+	Preview string // path of the page that tells what it would change
+	Path    string // of the field's page
+}
+
+// headersView are the headers that are not compared although no rule says so.
+type headersView struct {
+	Names   []headerName
+	Taken   []string // headers.compare: compared although they are on the list
+	Cookies bool     // the values of cookies are compared too
+}
+
+type headerName struct {
+	Name  string
+	Added bool // by headers.ignore
+}
+
+// sortLink is one order of a list.
+type sortLink struct {
+	Word, Path string
+	Chosen     bool
+}
+
+const (
+	rulesShown       = 300
+	suggestionsShown = 30
+)
 
 // rulesView answers GET /rules.
 func (s *Server) rulesView(w http.ResponseWriter, r *http.Request) error {
-	page := &rulesPage{frame: s.frameFor(r, s.deps.DB.Snapshot(), "Rules")}
+	q, err := readQuery(r, "q", "sort", "draft", "remove", "try")
+	if err != nil {
+		return err
+	}
+	if _, err := q.choice("sort", ruleSorts()...); err != nil {
+		return err
+	}
+	trying, err := q.flag("try")
+	if err != nil {
+		return err
+	}
+	draft := draftView{Text: plainLines(q.text("draft")), Remove: q.text("remove"), Try: trying != nil && *trying}
+	return s.writeRules(w, r, http.StatusOK, q, draft)
+}
+
+// writeRules is the page of the rules, with a draft as it was given.
+func (s *Server) writeRules(w http.ResponseWriter, r *http.Request, status int, q query, draft draftView) error {
+	page := &rulesPage{
+		frame: s.frameFor(r, s.deps.DB.Snapshot(), "Rules"), Search: q.text("q"), Draft: draft, Headers: s.headersView(),
+		ReadOnly: s.cfg.ReadOnly, Changes: s.deps.Rulebook != nil, File: s.deps.Instance().File,
+	}
 	page.Here = "rules"
-	return s.render(w, r, http.StatusOK, "rules", page)
+	rules := s.rules()
+	if err := s.listOnPage(page, rules, q); err != nil {
+		return err
+	}
+	if err := s.suggestOnPage(page); err != nil {
+		return err
+	}
+	var err error
+	if page.Export, err = exported(rules); err != nil {
+		return err
+	}
+	if page.Last, err = s.lastOf(r, "rules"); err != nil {
+		return err
+	}
+	if draft.Text != "" || draft.Remove != "" || r.Method == http.MethodPost {
+		page.Still = true // who writes is not to be disturbed, and what is tried is tried once
+		page.Self = draft.path()
+		if status, err = s.tryOnPage(r.Context(), page, rules, status); err != nil {
+			return err
+		}
+	}
+	return s.render(w, r, status, "rules", page)
+}
+
+// lastOf is what was changed last of a kind; nil: nothing was.
+func (s *Server) lastOf(r *http.Request, action string) (*store.Activity, error) {
+	entries, _, err := s.deps.DB.FindActivity(r.Context(), store.ActivityFilter{Action: action, Limit: 1})
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	return &entries[0], nil
+}
+
+// plainLines undoes what browsers make of the line ends of a text in a form.
+func plainLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// listOnPage fills in the rules that are looked for, in the order that is wanted.
+func (s *Server) listOnPage(page *rulesPage, rules []Rule, q query) error {
+	fields := s.differing()
+	var unused, wide, aside int
+	for i := range rules {
+		row, err := ruleRowOf(&rules[i], fields)
+		if err != nil {
+			return err
+		}
+		unused, wide, aside = unused+one(row.Unused), wide+one(row.TooWide), aside+one(row.Aside != "")
+		if page.found(row.Rule, row.ID, row.Source, row.Actor) {
+			page.Rules = append(page.Rules, row)
+		}
+	}
+	page.All, page.Exported = len(rules), len(rules)-aside
+	page.Sentence = rulesSentence(page.Exported, unused, wide, aside)
+	sortRules(page.Rules, q.text("sort"))
+	for _, word := range ruleSorts() {
+		sort := word
+		if word == ruleSorts()[0] {
+			sort = ""
+		}
+		chosen := q.text("sort") == word || q.text("sort") == sort
+		page.Sorts = append(page.Sorts, sortLink{word, listPath("/rules", "q", page.Search, "sort", sort), chosen})
+	}
+	if more := len(page.Rules) - rulesShown; more > 0 {
+		page.Rules, page.Beyond = page.Rules[:rulesShown], int64(more)
+	}
+	return nil
+}
+
+// one is 1 for what is so.
+func one(so bool) int {
+	if so {
+		return 1
+	}
+	return 0
+}
+
+// found tells whether any of the texts has what is searched for.
+func (p *rulesPage) found(texts ...string) bool {
+	want := strings.ToLower(strings.TrimSpace(p.Search))
+	return want == "" || slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), want) })
+}
+
+// ruleSorts are the orders of the rules, the first as it is without one.
+func ruleSorts() []string { return []string{"order", "matched", "changed", "latest"} }
+
+func sortRules(rows []ruleRow, by string) {
+	compare := map[string]func(a, b ruleRow) int{
+		"matched": func(a, b ruleRow) int { return cmp.Compare(b.Matched, a.Matched) },
+		"changed": func(a, b ruleRow) int { return cmp.Compare(b.Changed, a.Changed) },
+		"latest":  func(a, b ruleRow) int { return b.Last.Compare(a.Last) },
+	}[by]
+	if compare != nil {
+		slices.SortStableFunc(rows, compare)
+	}
+}
+
+// rulesSentence says whether the rules earn their place.
+func rulesSentence(inForce, unused, wide, aside int) string {
+	if inForce+aside == 0 {
+		return "Everything is compared but the headers named below: there are no rules."
+	}
+	var doubts []string
+	for _, doubt := range []struct {
+		n    int
+		word string
+	}{{wide, "takes whole bodies away"}, {unused, "has matched nothing"}, {aside, "is set aside"}} {
+		switch {
+		case doubt.n == 1:
+			doubts = append(doubts, "1 "+doubt.word)
+		case doubt.n > 1:
+			plural := strings.NewReplacer("takes", "take", "has", "have", "is ", "are ").Replace(doubt.word)
+			doubts = append(doubts, count(int64(doubt.n))+" "+plural)
+		}
+	}
+	are := "rules are"
+	if inForce == 1 {
+		are = "rule is"
+	}
+	text := fmt.Sprintf("%s %s in force", count(int64(inForce)), are)
+	if len(doubts) > 0 {
+		return text + ": " + listed(doubts, len(doubts)) + "."
+	}
+	return text + "."
+}
+
+func ruleRowOf(rule *Rule, fields []string) (ruleRow, error) {
+	item, err := itemOfRule(rule)
+	if err != nil {
+		return ruleRow{}, err
+	}
+	row := ruleRow{ruleItem: item, Text: asOne(item.Rule), Last: rule.Last, Remove: "/rules?remove=" + url.QueryEscape(item.ID) + "&try=true#trial"}
+	if item.Source == "api" {
+		row.Edit = listPath("/rules", "draft", row.Text, "remove", item.ID) + "#write"
+	}
+	if item.Aside != "" {
+		row.Remedy = "Set aside, and not in force: " + item.Aside + ". Mend it or remove it."
+		return row, nil
+	}
+	row.Scope = scopeOf(&rule.Config)
+	row.Found, row.Did = ruleFound(rule), ruleDid(rule)
+	row.Remedy = ruleRemedy(rule, fields)
+	return row, nil
+}
+
+// asOne is a rule of a list as one that stands alone.
+func asOne(item string) string {
+	lines := strings.Split(strings.TrimSuffix(item, "\n"), "\n")
+	for i, line := range lines {
+		if i == 0 {
+			lines[i] = strings.TrimPrefix(line, "- ")
+		} else {
+			lines[i] = strings.TrimPrefix(line, "  ")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// scopeOf says where a rule holds.
+func scopeOf(c *normalize.RuleConfig) string {
+	scope := "all routes"
+	if c.Route != "" && c.Route != "*" {
+		scope = c.Route
+	}
+	if c.Role != "" {
+		scope += ", the " + c.Role + "’s answers only"
+	}
+	return scope
+}
+
+func ruleFound(rule *Rule) string {
+	u := &rule.Usage
+	if u.Documents == 0 {
+		return "held against no answer yet"
+	}
+	return fmt.Sprintf("in %s of %s", count(u.Matched), things(u.Documents, "answer"))
+}
+
+func ruleDid(rule *Rule) string {
+	u := &rule.Usage
+	switch {
+	case u.Values == 0:
+		return ""
+	case u.Changed == 0:
+		return fmt.Sprintf("none of %s changed", things(u.Values, "value"))
+	}
+	return fmt.Sprintf("%s of %s changed, in %s", count(u.Changed), things(u.Values, "value"), things(u.Effective, "answer"))
+}
+
+// ruleRemedy says what is wrong with a rule and what to do about it.
+func ruleRemedy(rule *Rule, fields []string) string {
+	u := &rule.Usage
+	switch {
+	case rule.TooWide():
+		return fmt.Sprintf("Too wide: it takes away the whole body of %s, of which nothing is compared then. Name what differs in it, or give it a route.",
+			things(u.Whole, "answer"))
+	case rule.Unused() && u.Documents == 0:
+		return fmt.Sprintf("Unused: in %s no answer was of its route and had the part it is about (or all were the same bytes). Is its route misspelt?",
+			things(rule.Exchanges, "exchange"))
+	case rule.Unused():
+		text := fmt.Sprintf("Unused: it has matched nothing in %s. ", things(rule.Exchanges, "exchange"))
+		if near := normalize.Nearest(fieldOfRule(&rule.Config), fields); near != "" {
+			return text + fmt.Sprintf("Is its field misspelt? %s differs.", near)
+		}
+		return text + "Is its field or its route misspelt? If not, take it out."
+	}
+	return ""
+}
+
+// fieldOfRule is what stands behind the verb.
+func fieldOfRule(c *normalize.RuleConfig) string {
+	return cmp.Or(c.Drop, c.Sort, c.Pair, c.Round, c.Tolerate, c.Mask, c.MaskKeys, c.Rename, c.Lower, c.Trim, c.Squeeze, c.NFC,
+		c.Coerce, c.Absent, c.Parse, c.Present)
+}
+
+// differing are the names of the fields that differ in the run in force.
+func (s *Server) differing() (names []string) {
+	for _, f := range s.deps.DB.Snapshot().Tallies.Fields {
+		names = append(names, f.Field)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// suggestOnPage fills in the rules that would quiet noise.
+func (s *Server) suggestOnPage(page *rulesPage) error {
+	if s.deps.Suggestions == nil {
+		return nil
+	}
+	snap := s.deps.DB.Snapshot()
+	var found []diff.Suggestion
+	for _, one := range s.deps.Suggestions() {
+		if page.found(one.Route, one.Field) {
+			found = append(found, one)
+		}
+	}
+	if more := len(found) - suggestionsShown; more > 0 {
+		found, page.More = found[:suggestionsShown], int64(more)
+	}
+	for i := range found {
+		route := s.current(snap, found[i].Route)
+		item, err := s.suggestionItem(&found[i], route)
+		if err != nil {
+			return err
+		}
+		text := asOne(item.Rule)
+		page.Suggestions = append(page.Suggestions, suggestionRow{
+			suggestionItem: item, Text: text, Path: fieldPath(route, item.Field),
+			Preview: listPath("/rules", "draft", text, "try", "true") + "#trial",
+		})
+	}
+	return nil
+}
+
+// headersView lists the headers that are not compared.
+func (s *Server) headersView() (view headersView) {
+	var c normalize.HeaderConfig
+	if s.deps.Comparing != nil {
+		c = s.deps.Comparing().Headers
+	}
+	lower := func(names []string) (out []string) {
+		for _, name := range names {
+			out = append(out, strings.ToLower(name))
+		}
+		return out
+	}
+	ignore := lower(c.Ignore)
+	view.Taken = lower(c.Compare)
+	view.Cookies = slices.Contains(view.Taken, "set-cookie")
+	all := append(normalize.DefaultIgnored(), ignore...)
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		if !slices.Contains(view.Taken, name) {
+			view.Names = append(view.Names, headerName{name, slices.Contains(ignore, name)})
+		}
+	}
+	return view
 }

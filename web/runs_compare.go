@@ -94,22 +94,30 @@ func (s *Server) compareRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	contrast, records, err := s.contrastInPath(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, s.compareAnswer(contrast, records, store.Fate(state), limit))
+}
+
+// contrastInPath sets the two runs side by side that the path names.
+func (s *Server) contrastInPath(r *http.Request) (*store.Contrast, *[2]store.RunRecord, error) {
 	var snaps [2]*store.Snapshot
 	var records [2]store.RunRecord
 	for i, part := range []string{"a", "b"} {
 		run, err := s.runInPath(r, part)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if snaps[i], err = s.deps.DB.RunSnapshot(r.Context(), run.ID); err != nil {
-			return err
+			return nil, nil, err
 		}
 		if records[i], err = s.deps.DB.RunRecord(r.Context(), run.ID); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	contrast := store.NewContrast(snaps[0], snaps[1], s.deps.DB.CurrentName)
-	return writeJSON(w, s.compareAnswer(contrast, &records, store.Fate(state), limit))
+	return store.NewContrast(snaps[0], snaps[1], s.deps.DB.CurrentName), &records, nil
 }
 
 func (s *Server) compareAnswer(c *store.Contrast, records *[2]store.RunRecord, state store.Fate, limit int) compareAnswer {

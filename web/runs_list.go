@@ -26,6 +26,9 @@ type runItem struct {
 	Unknown   *int64     `json:"unknown"`
 	Confirmed *int       `json:"confirmed_differences"`
 	Alpha     *float64   `json:"alpha"`
+
+	Equivalence *float64    `json:"equivalence_rate"`
+	EquivBounds *[2]float64 `json:"equivalence_interval"`
 }
 
 // runAnswer is GET /api/v1/runs/{id}.
@@ -46,6 +49,9 @@ func (s *Server) runItem(r *store.RunRecord) runItem {
 	item := runItem{Run: r.Run, Current: r.Ended == nil, BegunBy: r.BegunBy}
 	if sum := &r.Summary; sum.Word != "" {
 		item.Word, item.Compared, item.Unknown, item.Confirmed, item.Alpha = &sum.Word, &sum.Compared, &sum.Unknown, &sum.Confirmed, &sum.Alpha
+		if sum.EquivBounds != ([2]float64{}) {
+			item.Equivalence, item.EquivBounds = &sum.Equivalence, &sum.EquivBounds
+		}
 	}
 	return item
 }
@@ -56,29 +62,38 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := q.number("limit", 50, 500)
+	answer, err := s.runList(r.Context(), q, 50)
 	if err != nil {
 		return err
+	}
+	return writeJSON(w, answer)
+}
+
+// runList is one page of the runs, so long unless the query says how long.
+func (s *Server) runList(ctx context.Context, q query, fallback int) (answer list[runItem], err error) {
+	limit, err := q.number("limit", fallback, 500)
+	if err != nil {
+		return answer, err
 	}
 	place, err := q.place()
 	if err != nil {
-		return err
+		return answer, err
 	}
-	records, next, err := s.deps.DB.Runs(r.Context(), limit, place)
+	records, next, err := s.deps.DB.Runs(ctx, limit, place)
 	if errors.Is(err, store.ErrCursor) {
-		return badCursor(q.text("cursor"))
+		return answer, badCursor(q.text("cursor"))
 	}
 	if err != nil {
-		return err
+		return answer, err
 	}
-	answer := list[runItem]{Items: make([]runItem, 0, len(records))}
+	answer.Items = make([]runItem, 0, len(records))
 	for i := range records {
 		answer.Items = append(answer.Items, s.runItem(&records[i]))
 	}
 	if next != "" {
 		answer.Next = q.cursorFor(next)
 	}
-	return writeJSON(w, answer)
+	return answer, nil
 }
 
 // getRun answers GET /api/v1/runs/{id}; an id, a name or "current".
@@ -171,16 +186,23 @@ func (s *Server) patchRun(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	changed, err := s.deps.DB.ChangeRun(context.WithoutCancel(r.Context()), run.ID, c)
-	if err != nil {
+	if err := s.changeRun(r.Context(), run, c, "api"); err != nil {
 		return asRefusal(err)
 	}
-	s.tellChange(r.Context(), run, changed)
 	return s.writeRun(w, r, http.StatusOK, run.ID)
 }
 
+// changeRun gives a run another name or other notes, for whoever it is.
+func (s *Server) changeRun(ctx context.Context, run store.Run, c store.RunChange, actor string) error {
+	changed, err := s.deps.DB.ChangeRun(context.WithoutCancel(ctx), run.ID, c)
+	if err == nil {
+		s.tellChange(ctx, actor, run, changed)
+	}
+	return err
+}
+
 // tellChange keeps who changed what of a run.
-func (s *Server) tellChange(ctx context.Context, before, after store.Run) {
+func (s *Server) tellChange(ctx context.Context, actor string, before, after store.Run) {
 	told := ""
 	if before.Name != after.Name {
 		told = fmt.Sprintf("run %d: name %q (was %q)", after.ID, after.Name, before.Name)
@@ -198,7 +220,7 @@ func (s *Server) tellChange(ctx context.Context, before, after store.Run) {
 		return
 	}
 	s.deps.Log.Info("run changed", "run", after.ID, "name", after.Name, "attempt", after.Attempt)
-	if err := s.deps.DB.LogActivity(context.WithoutCancel(ctx), "api", "run", told); err != nil {
+	if err := s.deps.DB.LogActivity(context.WithoutCancel(ctx), actor, "run", told); err != nil {
 		s.deps.Log.Error("the change of a run could not be written down", "run", after.ID, "err", err)
 	}
 }
