@@ -18,14 +18,14 @@ func (s *Server) routes() http.Handler {
 	r.Get("/healthz", s.api(s.alive))
 	r.Get("/readyz", s.api(s.ready))
 	r.Group(func(r chi.Router) {
-		r.Use(s.authorised, s.sameOrigin)
+		r.Use(s.authorised, s.sameOrigin, s.whenReady)
 		s.routePages(r)
 		r.Route("/api/v1", s.routeAPI)
 		r.Method(http.MethodGet, "/metrics", s.deps.Metrics.handler(s.deps.Log))
 		r.With(compressed).Get("/openapi.yaml", s.api(s.openapi))
 	})
 	// What is not there is told to those only who may see the rest: its page has the frame of the others.
-	r.NotFound(s.authorised(http.HandlerFunc(s.notFound)).ServeHTTP)
+	r.NotFound(s.authorised(s.whenReady(http.HandlerFunc(s.notFound))).ServeHTTP)
 	r.MethodNotAllowed(s.authorised(s.api(func(w http.ResponseWriter, req *http.Request) error {
 		methods := methodsOf(r, req.URL.Path)
 		w.Header().Set("Allow", methods)
@@ -121,6 +121,24 @@ func (s *Server) belowPrefix(next http.Handler) http.Handler {
 			stripped.ServeHTTP(w, r)
 		default:
 			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// whenReady has requests wait for a run: what was counted before may be read for seconds after a start.
+func (s *Server) whenReady(next http.Handler) http.Handler {
+	if s.deps.Ready == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.deps.Ready:
+			next.ServeHTTP(w, r)
+		case <-s.closing:
+			s.api(func(http.ResponseWriter, *http.Request) error {
+				return refuse(http.StatusServiceUnavailable, "shadowdiff is stopping")
+			}).ServeHTTP(w, r)
+		case <-r.Context().Done():
 		}
 	})
 }

@@ -30,6 +30,7 @@ type Deps struct {
 	Metrics *Metrics // nil: metrics of this server alone
 
 	Instance func() Instance // what the process says of itself; asked for each page
+	Ready    <-chan struct{} // closed when a run is in force: what is asked before waits, but for /healthz and /readyz; nil: it is
 
 	Judge       func() diff.Config       // how runs are judged
 	Rules       func() []Rule            // those in force, in the order of the file; nil: there are none

@@ -47,6 +47,7 @@ func TestTheFirstRequestHasItsShadows(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /first HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
+	svc.patience = time.Hour
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan error, 1)
@@ -67,6 +68,82 @@ func TestTheFirstRequestHasItsShadows(t *testing.T) {
 	}
 	if code, body := readCode(svc); code != http.StatusServiceUnavailable || !strings.Contains(body, `"status":"stopping"`) {
 		t.Errorf("after the end: %d %s", code, body)
+	}
+}
+
+// TestClientsAreServedWhileMuchIsRead: what was counted before holds up shadows and pages while it is read, and no client.
+// The process is ready when it has been.
+func TestClientsAreServedWhileMuchIsRead(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, "primary", nil)
+	cfg := readText(t, addresses(p, p, p)+"listen: 127.0.0.1:0\nweb: {listen: \"127.0.0.1:0\"}\nstore: {path: "+filepath.Join(t.TempDir(), "x.db")+"}\n", nil)
+	svc, err := newService(cfg, source{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc.patience = time.Millisecond
+	svc.beginning.Lock() // reading takes until it is given back
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- svc.Run(ctx) }()
+	l := &live{t: t, svc: svc}
+	if got := l.connect().get("/early"); got != "200 primary" {
+		t.Errorf("while the counts are read: %s", got)
+	}
+	if c := l.settled(); c.Requests != 1 || c.Skipped[multicast.ReasonDisabled] != 1 || p.asked.Load() != 1 {
+		t.Errorf("%+v", c)
+	}
+	if status, body := l.ask(http.MethodGet, "/readyz", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, `"status":"starting"`) {
+		t.Errorf("readiness while the counts are read: %d %s", status, body)
+	}
+	if status := l.status("/healthz"); status != http.StatusOK {
+		t.Errorf("liveness while the counts are read: %d", status)
+	}
+	page := make(chan int, 1)
+	go func() { page <- l.status("/api/v1/equivalence") }()
+	select {
+	case status := <-page:
+		t.Errorf("the counts before they were read: %d", status)
+	default:
+	}
+
+	svc.beginning.Unlock()
+	l.eventually("readiness", func() bool { return l.status("/readyz") == http.StatusOK })
+	if status := <-page; status != http.StatusOK {
+		t.Errorf("the page that was waited for: %d", status)
+	}
+	if got := l.connect().get("/late"); got != "200 primary" {
+		t.Errorf("when the counts were read: %s", got)
+	}
+	if c := l.settled(); c.Compared != 1 {
+		t.Errorf("%+v", c)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCountsThatCannotBeReadEndTheService: with the reason, once, and nothing left behind.
+func TestCountsThatCannotBeReadEndTheService(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, "primary", nil)
+	cfg := readText(t, addresses(p, p, p)+"listen: 127.0.0.1:0\nweb: {listen: \"127.0.0.1:0\"}\nstore: {path: "+filepath.Join(t.TempDir(), "x.db")+"}\n", nil)
+	svc, err := newService(cfg, source{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = svc.Run(t.Context())
+	if err == nil || strings.Count(err.Error(), "begin run: the store is closed") != 1 {
+		t.Errorf("%v", err)
+	}
+	if conn, err := net.Dial("tcp", svc.traffic.Addr().String()); err == nil {
+		conn.Close()
+		t.Error("the port is still open")
 	}
 }
 

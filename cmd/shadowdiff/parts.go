@@ -60,13 +60,27 @@ func contained(ctx context.Context, run func(context.Context) error) (err error)
 	return run(ctx)
 }
 
-// stop ends one part, waits for it and returns why it had failed, if it had.
+// stop ends one part, waits for it and returns why it had failed, if it had. One that was never started has ended.
 func (ps *parts) stop(name string) error {
+	if p := ps.named(name); p != nil {
+		p.cancel()
+		<-p.done
+		return p.err
+	}
+	return nil
+}
+
+// tell asks one part to end, and does not wait for it.
+func (ps *parts) tell(name string) {
+	if p := ps.named(name); p != nil {
+		p.cancel()
+	}
+}
+
+func (ps *parts) named(name string) *part {
 	for _, p := range ps.all {
 		if p.name == name {
-			p.cancel()
-			<-p.done
-			return p.err
+			return p
 		}
 	}
 	return nil

@@ -35,6 +35,8 @@ type service struct {
 	admin   net.Listener
 	parts   parts
 
+	rules *ruleSet // of the first configuration
+
 	cfg     atomic.Pointer[config]  // in force
 	judging atomic.Pointer[judging] // in force, with its docket
 	phase   atomic.Pointer[string]  // one of web's; pages show it
@@ -42,18 +44,23 @@ type service struct {
 	beginning sync.Mutex   // held while a run begins that no version has begun
 	versions  versionLimit // of the candidate
 
+	first    atomic.Pointer[docket] // of the first configuration; those that follow bring their own to the proxy
+	ready    chan struct{}          // closed when the run in force has been read
+	patience time.Duration          // how long the first clients wait for that
+
 	reloading chan struct{}              // full while somebody reloads
 	reloaded  atomic.Pointer[web.Reload] // the last one; nil before it
 	loaded    atomic.Pointer[time.Time]  // when the configuration in force was read
 	hangups   chan struct{}
 }
 
-// newService opens everything that can fail: both listeners, the store, the targets' addresses and files. It serves
-// nobody yet. A service that is not run is given back with close. The source is where cfg was read from.
+// newService opens what most often fails: both listeners, the store, the targets' addresses and files. It serves nobody yet,
+// and has not read what was counted before. A service that is not run is given back with close. The source is where cfg was
+// read from.
 func newService(cfg config, from source, log *slog.Logger) (*service, error) {
 	s := &service{
 		source: from, log: log, names: new(normalize.Names), parts: parts{log: log}, hangups: make(chan struct{}, 1),
-		reloading: make(chan struct{}, 1),
+		reloading: make(chan struct{}, 1), ready: make(chan struct{}), patience: clientPatience,
 	}
 	now := time.Now().UTC()
 	s.cfg.Store(&cfg)
@@ -78,10 +85,9 @@ func (s *service) open(cfg config) (err error) {
 		return err
 	}
 	metrics := web.NewMetrics()
-	var deliver multicast.Deliver // of the first configuration; those that follow bring their own
 	s.proxy, err = multicast.New(cfg.Config, multicast.Deps{
 		Log:           s.log,
-		Deliver:       func() multicast.Deliver { return deliver },
+		Deliver:       s.deliver,
 		Observe:       metrics.Observe,
 		ObserveShadow: metrics.ObserveShadow,
 		Turned:        func(turn multicast.Turn) { s.web.Turned(turn) }, // the proxy runs when all is open
@@ -98,17 +104,37 @@ func (s *service) open(cfg config) (err error) {
 	if err := s.versions.restore(s.db); err != nil {
 		return err
 	}
-	stored, _ := s.db.Rules()
-	rules, err := cfg.compile(stored...)
-	if err != nil {
+	if s.rules, err = s.compile(cfg); err != nil {
 		return err
 	}
-	first, err := s.begin(context.Background(), cfg, rules, store.Beginning{By: "start"})
-	if err != nil {
-		return err
-	}
-	deliver = first.deliver
 	return s.openPages(cfg, metrics)
+}
+
+// compile makes the rules of a configuration, with those that are in the store.
+func (s *service) compile(cfg config) (*ruleSet, error) {
+	stored, _ := s.db.Rules()
+	return cfg.compile(stored...)
+}
+
+// takeUp puts the first run in force. Of one that goes on all that was counted is read, which takes seconds where that is
+// much.
+func (s *service) takeUp(ctx context.Context) error {
+	first, err := s.begin(ctx, *s.cfg.Load(), s.rules, store.Beginning{By: "start"})
+	if err != nil {
+		return cmp.Or(ctx.Err(), err)
+	}
+	s.first.Store(first)
+	close(s.ready)
+	return nil
+}
+
+// deliver is where exchanges go until a configuration is reloaded; nil before the first run is in force, when no shadow is
+// asked.
+func (s *service) deliver() multicast.Deliver {
+	if first := s.first.Load(); first != nil {
+		return first.deliver
+	}
+	return nil
 }
 
 // openPages sets up the admin side, and the switch and the rate as they were last set there.
@@ -120,6 +146,7 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Version:   readBuildInfo().Version,
 		Metrics:   metrics,
 		Instance:  s.instance,
+		Ready:     s.ready,
 		Judge:     func() diff.Config { return s.cfg.Load().Verdict },
 		Rules:     func() []web.Rule { return s.judging.Load().listed() },
 		Rulebook:  s.rulebook(),
@@ -163,34 +190,79 @@ func (s *service) close() error {
 	return errors.Join(errs...)
 }
 
-// Run serves until ctx ends or the clients' listener fails; a failure of what stands beside the clients, the pages or the
-// store, is logged and the clients are served on. The first client is served when its shadows can be asked. Then the parts
-// end in the order of the road, each when nothing more can come from the one before it: clients are drained (server.drain
-// at most), the shadows finish or are cancelled, the pages close, a reload that is under way ends or is abandoned, and the
-// store writes what it still holds. Nothing that was counted is lost.
+// Run serves until ctx ends, the clients' listener fails or what was counted before cannot be read; a failure of what stands
+// beside the clients, the pages or the store, is logged and the clients are served on. Clients are served when their shadows
+// can be asked, and without shadows until then where that takes longer than they should wait. Then the parts end in the order
+// of the road, each when nothing more can come from the one before it: clients are drained (server.drain at most), the
+// shadows finish or are cancelled, the pages close, a reload that is under way ends or is abandoned, and the store writes
+// what it still holds. Nothing that was counted is lost.
 func (s *service) Run(ctx context.Context) error {
-	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "pages", s.servePages)
+	clients, read := s.read(ctx)
+	if read {
+		clients = s.shadow(ctx, clients)
+		select {
+		case <-ctx.Done():
+		case <-clients.done:
+		}
+	}
+	return s.stop()
+}
+
+// clientPatience is how long the first clients wait for their shadows: what was counted before is most often read by then.
+const clientPatience = 500 * time.Millisecond
+
+// read takes up the first run, and serves clients meanwhile once their patience is over: then it answers that part. It
+// answers false when it is no use to go on.
+func (s *service) read(ctx context.Context) (clients *part, read bool) {
+	reading := s.parts.start(ctx, "reading", s.takeUp)
+	patience := time.NewTimer(s.patience)
+	defer patience.Stop()
+	select {
+	case <-reading.done:
+		return nil, reading.err == nil
+	case <-ctx.Done():
+		return nil, false
+	case <-patience.C:
+	}
+	s.log.Info("serving clients from the primary: their shadows are asked once what was counted before has been read",
+		"clients", s.ProxyURL(), "primary", s.cfg.Load().Primary)
+	clients = s.parts.start(ctx, "clients", s.serveClients)
+	select {
+	case <-reading.done:
+		return clients, reading.err == nil
+	case <-clients.done:
+	case <-ctx.Done():
+	}
+	return clients, false
+}
+
+// shadow has the shadows of requests asked from now on, and clients served if they are not.
+func (s *service) shadow(ctx context.Context, clients *part) *part {
+	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "webhook", s.webhook.Run)
 	proxy := s.parts.start(ctx, "proxy", s.proxy.Run)
 	select {
 	case <-s.proxy.Running():
 	case <-proxy.done:
 	}
-	clients := s.parts.start(ctx, "clients", s.serveClients)
-	reload := s.parts.start(ctx, "reload", s.reloads)
+	if clients == nil {
+		clients = s.parts.start(ctx, "clients", s.serveClients)
+	}
+	s.parts.start(ctx, "reload", s.reloads)
 	s.enter(web.PhaseServing)
 	s.announce()
-	select {
-	case <-ctx.Done():
-	case <-clients.done:
-	}
+	return clients
+}
+
+// stop ends the parts in the order of the road.
+func (s *service) stop() error {
 	s.enter(web.PhaseStopping)
 	drain := s.cfg.Load().Server.Drain
 	s.log.Info("stopping", "drain", drain.String())
 	until := time.Now().Add(drain)
-	reload.cancel()
-	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("pages"), s.parts.stop("webhook"))
+	s.parts.tell("reload")
+	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("reading"), s.parts.stop("pages"), s.parts.stop("webhook"))
 	if s.endReloads(until) {
 		err = errors.Join(err, s.parts.stop("reload"))
 	} else {
