@@ -31,20 +31,20 @@ func (d draftView) path() string {
 
 // trialView is what a change of the rules would do.
 type trialView struct {
-	*previewAnswer // nil: the effect could not be seen
-	Heading        string
-	Sentence       string
-	Verb           string // on the button that makes the change
-	Old            string // text of the rule that is removed; empty: none is
-	OfFile         string // that rule stands in the file: how it is removed there
-	Refused        string // why the change cannot be made, or its effect not be seen
-	Faults         []faultView
-	Possible       bool   // the change can be made
-	Consequence    string // what becomes of the run
-	Hiding         []string
-	Rows           []trialRow
-	RowsBeyond     int
-	Results        []resultRow
+	Answer      *previewAnswer // nil: the effect could not be seen
+	Heading     string
+	Sentence    string
+	Verb        string // on the button that makes the change
+	Old         string // text of the rule that is removed; empty: none is
+	OfFile      string // that rule stands in the file: how it is removed there
+	Refused     string // why the change cannot be made, or its effect not be seen
+	Faults      []faultView
+	Possible    bool   // the change can be made
+	Consequence string // what becomes of the run
+	Hiding      []string
+	Rows        []trialRow
+	RowsBeyond  int
+	Results     []resultRow
 }
 
 // faultView is one fault of a draft, with the line that it is in.
@@ -168,7 +168,7 @@ func faultViewOf(fault Fault, text string) faultView {
 
 // take puts an answer into words.
 func (t *trialView) take(a *previewAnswer, run store.Run) {
-	t.previewAnswer = a
+	t.Answer = a
 	t.Sentence = trialSentence(a)
 	t.Consequence = consequenceOf(a.Begins, run)
 	t.Results = []resultRow{

@@ -14,7 +14,7 @@ import (
 // runPage tells of one run.
 type runPage struct {
 	frame
-	runItem
+	Of       runItem
 	Label    string
 	Sentence string
 	Reasons  []string
@@ -27,10 +27,12 @@ type runPage struct {
 	Alpha    string
 	Rules    string // as YAML
 	Requests int64
-	Views    []runLink // the other pages of this run
-	Compare  []runLink
-	Form     runForm
-	ReadOnly bool
+
+	Compared, Unknown, Confirmed int64
+	Views                        []runLink // the other pages of this run
+	Compare                      []runLink
+	Form                         runForm
+	ReadOnly                     bool
 }
 
 // runLink leads to a page of this run, or to this run beside another.
@@ -65,12 +67,13 @@ func (s *Server) writeRunPage(w http.ResponseWriter, r *http.Request, status int
 	}
 	v := snap.Verdict
 	page := &runPage{
-		frame: s.frameFor(r, s.deps.DB.Snapshot(), sentenceStart(runTitle(record.Run))), runItem: s.runItem(&record), Label: runTitle(record.Run),
+		frame: s.frameFor(r, s.deps.DB.Snapshot(), sentenceStart(runTitle(record.Run))), Of: s.runItem(&record), Label: runTitle(record.Run),
 		Sentence: runSentence(&record, v), Reasons: v.Reasons, Rules: record.RuleText, Requests: record.Counters.Requests,
+		Compared: v.Compared, Unknown: v.Unknown, Confirmed: int64(confirmedIn(v)),
 		Rate: equivalenceText(v), Raw: rate(v.RawRate, v.RawRate), Noise: rate(v.NoiseRate, v.NoiseRate),
 		Excess: whiskerOf(v.Excess, v.ExcessBounds, v.Budget), Budget: plain(v.Budget), Alpha: fmt.Sprintf("%.2g", v.Alpha), Form: runForm{Name: record.Name, Notes: record.Notes}, ReadOnly: s.cfg.ReadOnly,
 	}
-	page.Here, page.Still, page.Took = "runs", !page.Current, runTook(record.Run, s.deps.DB.Snapshot().Time)
+	page.Here, page.Still, page.Took = "runs", !page.Of.Current, runTook(record.Run, s.deps.DB.Snapshot().Time)
 	ref := strconv.FormatInt(id, 10)
 	page.Views = []runLink{
 		{Word: "Overview", Path: listPath("/", "run", ref)},
@@ -150,8 +153,8 @@ func (s *Server) postRunChange(w http.ResponseWriter, r *http.Request) error {
 
 // VerdictWord is the word of a verdict that may not have been made.
 func (p *runPage) VerdictWord() diff.Word {
-	if p.Word == nil {
+	if p.Of.Word == nil {
 		return diff.Undecided
 	}
-	return *p.Word
+	return *p.Of.Word
 }

@@ -27,18 +27,19 @@ type runsPage struct {
 // runRow is one run in the list.
 type runRow struct {
 	runItem
-	Label     string
-	Took      string
-	Rate      string // the equivalence rate; empty: it is not known
-	Interval  string
-	Alpha     string
-	Path      string
-	Overview  string
-	Confirms  string // path of the list of what is confirmed
-	Samples   string // path of the list of its samples
-	Compare   string // with the one before it; empty: there is none here
-	Previous  bool   // it is the one before that which is in force
-	Candidate string
+	Verdict  string // empty: it was not judged anew yet
+	Label    string
+	Took     string
+	Rate     string // the equivalence rate; empty: it is not known
+	Interval string
+	Alpha    string
+	Path     string
+	Overview string
+	Confirms string // path of the list of what is confirmed
+	Samples  string // path of the list of its samples
+	Compare  string // with the one before it; empty: there is none here
+
+	Comparisons, Confirmations string
 }
 
 // beginView is the form that begins a run, as it was filled in.
@@ -107,7 +108,10 @@ func runRowOf(now *store.Snapshot, item *runItem) runRow {
 	row := runRow{
 		runItem: *item, Label: runTitle(item.Run), Path: runPath(item.ID), Overview: listPath("/", "run", ref),
 		Confirms: listPath("/fields", "run", ref, "confirmed", "true"), Samples: listPath("/samples", "run", ref),
-		Took: runTook(item.Run, now.Time), Candidate: item.Run.Candidate,
+		Took: runTook(item.Run, now.Time),
+	}
+	if item.Word != nil {
+		row.Verdict, row.Comparisons, row.Confirmations = string(*item.Word), count(*item.Compared), count(int64(*item.Confirmed))
 	}
 	if item.Alpha != nil {
 		row.Alpha = fmt.Sprintf("%.2g", *item.Alpha)
