@@ -20,24 +20,3 @@ func disagreementOf(t *diff.FieldTally, compared int64) *disagreement {
 		Candidate: share(t.Raw, compared), Control: share(t.Noise, compared), raw: float64(t.Raw), noise: float64(t.Noise),
 	}
 }
-
-// disagree fills in how often the fields of one route disagree; their bars have one scale.
-func (v *findingsView) disagree(tally func(field string) *diff.FieldTally) {
-	most := 0.0
-	lists := [][]findingView{v.Confirmed, v.Suspected, v.Rest}
-	for _, list := range lists {
-		for i := range list {
-			f := &list[i]
-			if f.Disagrees = disagreementOf(tally(f.Field), f.Compared); f.Disagrees != nil {
-				most = max(most, f.Disagrees.raw, f.Disagrees.noise)
-			}
-		}
-	}
-	for _, list := range lists {
-		for _, f := range list {
-			if d := f.Disagrees; d != nil {
-				d.Bar = barOf(d.raw, d.noise, most)
-			}
-		}
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
@@ -34,10 +33,9 @@ func TestDriftIsNoDisagreementOfTheControl(t *testing.T) {
 		t.Error("what informs only does not stand last")
 	}
 	snap := r.db.Snapshot()
-	view := findingsOf(verdictOf(snap, route), true)
-	view.disagree(func(field string) *diff.FieldTally { return fieldOf(snap, route, field) })
-	score := fieldOf(snap, route, "body.score")
-	for _, f := range append(view.Confirmed, view.Rest...) {
+	score, verdict := fieldOf(snap, route, "body.score"), verdictOf(snap, route)
+	for i := range verdict.Differences {
+		f := fieldRowOf(&verdict.Differences[i], fieldOf(snap, route, verdict.Differences[i].Field), verdict.Budget, 1)
 		switch d := f.Disagrees; {
 		case f.Field == "size" && d != nil:
 			t.Errorf("a size disagrees: %+v", d)

@@ -31,23 +31,47 @@ type findingView struct {
 	Sample       int64         // 0: none is kept
 }
 
-// findingsView are the lists of an overview or a route.
-type findingsView struct {
-	Confirmed []findingView
-	Suspected []findingView
-	Rest      []findingView // seen on either side, without a lean that counts
-	Beyond    findingCounts // how many are left out of each list
+// standingsOf sorts a verdict's differences into those that are confirmed, those that are suspected, and those that were
+// seen without a lean that counts; in each list what decides comes before what informs only.
+func standingsOf(v *diff.Verdict) (confirmed, suspected, rest []*diff.Finding) {
+	for _, informs := range []bool{false, true} {
+		for i := range v.Differences {
+			f := &v.Differences[i]
+			switch {
+			case f.Informs != informs:
+			case f.Confirmed:
+				confirmed = append(confirmed, f)
+			case f.LnE >= suspect:
+				suspected = append(suspected, f)
+			default:
+				rest = append(rest, f)
+			}
+		}
+	}
+	return confirmed, suspected, rest
 }
 
-// findingCounts are numbers of findings by list.
-type findingCounts struct{ Confirmed, Suspected, Rest int64 }
+// Standings of a difference, as addresses name them.
+const (
+	standingConfirmed = "confirmed"
+	standingSuspected = "suspected"
+	standingNoise     = "noise"
+)
 
-// findingsShown bounds each list of a page; the API has no such bound.
-const findingsShown = 200
+func standingOf(f *diff.Finding) string {
+	switch {
+	case f.Confirmed:
+		return standingConfirmed
+	case f.LnE >= suspect:
+		return standingSuspected
+	default:
+		return standingNoise
+	}
+}
 
-// Informing is how many of the confirmed ones decide nothing.
-func (v findingsView) Informing() (n int) {
-	for _, f := range v.Confirmed {
+// informingIn is how many of them decide nothing.
+func informingIn(list []*diff.Finding) (n int64) {
+	for _, f := range list {
 		if f.Informs {
 			n++
 		}
@@ -55,37 +79,17 @@ func (v findingsView) Informing() (n int) {
 	return n
 }
 
-// Deciding is how many of the confirmed ones may decide.
-func (v findingsView) Deciding() int { return len(v.Confirmed) - v.Informing() }
-
-// findingsOf sorts a verdict's differences into the three lists, in each what decides before what informs only; the rest
-// only if it is wanted.
-func findingsOf(v *diff.Verdict, rest bool) findingsView {
-	var views findingsView
-	for _, informs := range []bool{false, true} {
-		for i := range v.Differences {
-			f := &v.Differences[i]
-			switch {
-			case f.Informs != informs:
-			case f.Confirmed:
-				add(&views.Confirmed, &views.Beyond.Confirmed, f, v.Budget)
-			case f.LnE >= suspect:
-				add(&views.Suspected, &views.Beyond.Suspected, f, v.Budget)
-			case rest:
-				add(&views.Rest, &views.Beyond.Rest, f, v.Budget)
-			}
-		}
-	}
-	return views
+// excessOf is the share in which the candidate alone disagrees beyond that in which the control does.
+func excessOf(f *diff.Finding) float64 {
+	return float64(f.CandidateOnly-f.ControlOnly) / float64(max(1, f.Compared))
 }
 
-// add puts a difference into words where there is room for it: of ten thousand most are only counted.
-func add(shown *[]findingView, beyond *int64, f *diff.Finding, budget float64) {
-	if len(*shown) < findingsShown {
-		*shown = append(*shown, findingOf(*f, budget))
-	} else {
-		*beyond++
+// confirmedAt orders what is confirmed by its time, and what is not before all of it.
+func confirmedAt(f *diff.Finding) int64 {
+	if f.ConfirmedAt == nil {
+		return 0
 	}
+	return f.ConfirmedAt.UnixNano()
 }
 
 func findingOf(f diff.Finding, budget float64) findingView {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"shadowdiff/diff"
 	"shadowdiff/multicast"
 )
 
@@ -23,7 +24,35 @@ type lostRow struct {
 	Reason  string
 	Count   int64
 	Meaning string
+	Remedy  string      // what would have it compared; empty: nothing needs to be done
+	Where   []whereView // the routes with most of it
 }
+
+// whereView is a route's part in a count.
+type whereView struct {
+	Route string
+	Count int64
+}
+
+// whereShown bounds the routes that are named.
+const whereShown = 3
+
+// where names the routes on which exchanges could not be judged.
+func (l *lostView) where(routes []*diff.RouteTally) {
+	for i := range l.Unknown {
+		row := &l.Unknown[i]
+		for _, t := range routes {
+			if n := t.Unknown[row.reason()]; n > 0 {
+				row.Where = append(row.Where, whereView{t.Route, n})
+			}
+		}
+		slices.SortStableFunc(row.Where, func(a, b whereView) int { return int(b.Count - a.Count) })
+		row.Where = row.Where[:min(len(row.Where), whereShown)]
+	}
+}
+
+// reason is the word that it is counted under.
+func (r lostRow) reason() string { return strings.ReplaceAll(r.Reason, " ", "_") }
 
 // lostOf reads the run's own counters; what is under way is the process's.
 func lostOf(run, process multicast.Counts) lostView {
@@ -52,7 +81,9 @@ func lostRows(counts map[multicast.Reason]int64) []lostRow {
 	var rows []lostRow
 	for reason, n := range counts {
 		if n > 0 {
-			rows = append(rows, lostRow{strings.ReplaceAll(string(reason), "_", " "), n, reasonMeaning(reason)})
+			rows = append(rows, lostRow{
+				Reason: strings.ReplaceAll(string(reason), "_", " "), Count: n, Meaning: reasonMeaning(reason), Remedy: reasonRemedy(reason),
+			})
 		}
 	}
 	slices.SortFunc(rows, func(a, b lostRow) int {
@@ -92,5 +123,30 @@ func reasonMeaning(r multicast.Reason) string {
 		"cancelled":          "Shadowing was switched off while it was under way.",
 		"shutdown":           "shadowdiff was stopping.",
 		"panic":              "Comparing it failed inside shadowdiff; the log says where. Please report it.",
+	}[r]
+}
+
+// reasonRemedy says what would have such a request compared.
+func reasonRemedy(r multicast.Reason) string {
+	return map[multicast.Reason]string{
+		"disabled":           "Resume shadowing at the top of this page, or name a candidate.",
+		"loop":               "Let the candidate and the secondary not call through this proxy.",
+		"route":              "Take shadow: false away if the route may be asked three times.",
+		"method":             "Say shadow: true on a route whose requests have no side effects.",
+		"not_sampled":        "Raise the rate at the top of this page.",
+		"guard":              "It lets go after a minute of calm; the limits are under guard:.",
+		"client_aborted":     "Many of them tell of a primary that is slow.",
+		"primary_failed":     "Look at the primary: its clients got no answer either.",
+		"primary_refused":    "Look at the primary's limits.",
+		"body_too_large":     "Raise shadow.max_request_body.",
+		"stream":             "Say streams: true on a route whose answers end.",
+		"queue":              "Lower the rate, or raise shadow.concurrency if the shadows can take more.",
+		"memory":             "Raise shadow.memory, or lower shadow.max_response_body.",
+		"circuit":            "Look at the shadow that is named under State.",
+		"primary_incomplete": "Look at the primary, and at clients slower than shadow.timeout.",
+		"shadows_failed":     "Look at both shadows, and at shadow.timeout.",
+		"stale":              "Let the shadows keep idle connections for over 3 s.",
+		"lineage":            "Deploy the three together; lineage: names the headers that have to agree.",
+		"oversize":           "Say shadow: false on a route that serves downloads.",
 	}[r]
 }

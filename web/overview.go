@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,57 +18,200 @@ type overviewPage struct {
 	Answer    answerView
 	Facts     factsView
 	Series    seriesView
-	Findings  findingsView
-	Routes    []routeRow
+	Search    searchView
+	Confirmed pageOf[findingView]
+	Suspected pageOf[findingView]
+	Informing int64 // of all that are confirmed
+	Deciding  int64
+	Doubtful  int64 // all that are suspected
+	Routes    pageOf[routeRow]
+	Words     []pickView // verdicts of routes, to choose from
+	All       int64      // routes, whatever is searched
+	Square    squareView
+	Latency   latencyView
 	Lost      lostView
 	State     stateView
-	NotJudged []notJudgedView // as many as are shown
-	Steps     []step          // until the first comparison has arrived
-
-	RouteCount     int64
-	NotJudgedCount int64
+	NotJudged pageOf[notJudgedView]
+	Steps     []step // until the first comparison has arrived
 }
 
-// NotJudgedBeyond is how many of what is not judged the list leaves out.
-func (p *overviewPage) NotJudgedBeyond() int64 { return p.NotJudgedCount - int64(len(p.NotJudged)) }
+const (
+	routesShown    = 100 // rows of the table of routes
+	findingsListed = 25  // rows of each list of findings, and of what is not judged
+)
 
-// RoutesBeyond is how many routes the table leaves out.
-func (p *overviewPage) RoutesBeyond() int64 { return p.RouteCount - int64(len(p.Routes)) }
-
-// routesShown bounds the table of routes.
-const routesShown = 200
+// overviewParameters are what the page can be asked for.
+var overviewParameters = [...]string{"run", "since", "q", "verdict", "sort", "order", "page", "by", "confirmed", "suspected", "noisy"}
 
 // overview answers GET /.
 func (s *Server) overview(w http.ResponseWriter, r *http.Request) error {
-	snap := s.deps.DB.Snapshot()
-	series, err := s.series(r.Context(), snap, "")
+	q, err := readQuery(r, overviewParameters[:]...)
 	if err != nil {
 		return err
 	}
-	counts, now := s.deps.Proxy.Counts(), s.deps.Instance()
-	page := overviewOf(snap, counts)
-	page.Series, page.State = series, stateOf(now, counts, s.deps.DB.Health(), s.shadowingNow())
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
+		return err
+	}
+	page, err := overviewOf(q, s.prefix, snap, s.deps.Proxy.Counts())
+	if err != nil {
+		return err
+	}
+	if page.Series, err = s.series(r.Context(), q, s.prefix, snap, snap.Verdict); err != nil {
+		return err
+	}
 	page.frame = s.frameFor(r, snap, page.Answer.Title())
-	page.Here = "overview"
-	page.Scripts = chartScripts()
-	if snap.Verdict.Compared == 0 {
+	page.Here, page.Scripts = "overview", chartScripts()
+	counts, now := s.deps.Proxy.Counts(), s.deps.Instance()
+	if !page.Earlier {
+		page.State = stateOf(now, counts, s.deps.DB.Health(), s.shadowingNow())
+		page.State = append(stateView{s.shadowingRow(counts)}, page.State...)
+	}
+	if snap.Verdict.Compared == 0 && !page.Earlier {
 		page.Steps = stepsOf(now.Targets, page.Switch, page.Lost, counts)
 	}
 	return s.render(w, r, http.StatusOK, "overview", page)
 }
 
-// overviewOf makes the page of one snapshot.
-func overviewOf(snap *store.Snapshot, counts multicast.Counts) *overviewPage {
-	v := snap.Verdict
-	return &overviewPage{
-		RouteCount: int64(len(v.Routes)), NotJudgedCount: int64(len(v.NotJudged)),
+// shadowingRow says what the switch and the rate come to at the moment.
+func (s *Server) shadowingRow(counts multicast.Counts) stateRow {
+	state, row := s.shadowingNow(), stateRow{Name: "shadowing", Word: "on"}
+	switch {
+	case s.deps.Instance().Targets.Candidate == "":
+		row.Word, row.Text = "off", "There is no candidate: this is a plain proxy."
+		return row
+	case !state.Enabled:
+		row.Word, row.Bad, row.Text = "paused", true, "Resume it at the top of this page."
+		return row
+	case state.Guard != nil && state.Guard.Paused:
+		row.Word, row.Bad = "paused", true
+	}
+	under := counts.InFlight[multicast.Candidate.String()] + counts.InFlight[multicast.Secondary.String()]
+	row.Text = fmt.Sprintf("%s of eligible requests. %s waiting in the queue, %s under way.",
+		shareText(state.Sample), count(counts.Queue), things(under, "shadow request"))
+	return row
+}
 
-		Answer:    answerOf(v, ""),
-		Facts:     factsOf(v),
-		Findings:  findingsOf(v, false),
-		Routes:    routeRows(snap),
-		Lost:      lostOf(snap.Counters, counts),
-		NotJudged: notJudgedOf(v),
+// overviewOf makes the page of one snapshot.
+func overviewOf(q query, base string, snap *store.Snapshot, counts multicast.Counts) (*overviewPage, error) {
+	v := snap.Verdict
+	page := &overviewPage{
+		Answer: answerOf(v, ""), Facts: factsOf(v), All: int64(len(v.Routes)),
+		Square:  squareOf(v.Compared, diff.Counts{CandidateOnly: v.CandidateOnly, ControlOnly: v.ControlOnly, Both: v.Both}).of("", "", diff.TestValue),
+		Latency: latencyOf(&snap.Tallies.Total.Latency, v.Latency),
+		Lost:    lostOf(snap.Counters, counts),
+		Search:  q.search(base, "Find a route or a field", "", "page", "confirmed", "suspected", "noisy"),
+	}
+	page.Lost.where(snap.Tallies.Routes)
+	if err := page.findings(q, base, v); err != nil {
+		return nil, err
+	}
+	if err := page.routes(q, base, v); err != nil {
+		return nil, err
+	}
+	noisy := slices.DeleteFunc(slices.Clone(v.NotJudged), func(n diff.NotJudged) bool {
+		return !mentions(n.Route, q.text("q")) && !mentions(n.Field, q.text("q"))
+	})
+	list, err := listing[diff.NotJudged]{
+		Page: "noisy", Anchor: "not-judged", Most: findingsListed, Columns: []column[diff.NotJudged]{asTheyCome[diff.NotJudged]("")},
+	}.read(q, base, noisy)
+	page.NotJudged = turned(list, notJudgedViewOf)
+	return page, err
+}
+
+// findings fills in the two lists of differences, both in the order that is asked for.
+func (p *overviewPage) findings(q query, base string, v *diff.Verdict) error {
+	confirmed, suspected, _ := standingsOf(v)
+	p.Informing, p.Doubtful = informingIn(confirmed), int64(len(suspected))
+	p.Deciding = int64(len(confirmed)) - p.Informing
+	wanted := q.text("q")
+	for _, list := range []struct {
+		name string
+		all  []*diff.Finding
+		into *pageOf[findingView]
+	}{{standingConfirmed, confirmed, &p.Confirmed}, {standingSuspected, suspected, &p.Suspected}} {
+		found := slices.DeleteFunc(list.all, func(f *diff.Finding) bool { return !mentions(f.Field, wanted) && !mentions(f.Route, wanted) })
+		page, err := listing[*diff.Finding]{
+			Sort: "by", Page: list.name, Anchor: list.name, Most: findingsListed, Columns: findingColumns(),
+		}.read(q, base, found)
+		if err != nil {
+			return err
+		}
+		*list.into = turned(page, func(f *diff.Finding) findingView { return findingOf(*f, v.Budget) })
+	}
+	return nil
+}
+
+// findingColumns are what the lists of an overview can be ordered by, the worst first unless asked otherwise.
+func findingColumns() []column[*diff.Finding] {
+	return []column[*diff.Finding]{
+		asTheyCome[*diff.Finding]("evidence"), // as the verdict has them
+		byText("field", func(f *diff.Finding) string { return f.Field + "\x00" + f.Route }),
+		by("kind", func(f *diff.Finding) diff.Test { return f.Kind }),
+		by("candidate", func(f *diff.Finding) int64 { return f.CandidateOnly }),
+		by("excess", excessOf),
+		by("when", confirmedAt),
+	}
+}
+
+// routes fills in the table of routes and the verdicts to choose from.
+func (p *overviewPage) routes(q query, base string, v *diff.Verdict) error {
+	words := []string{string(diff.Different), string(diff.Undecided), string(diff.Equivalent)}
+	word, err := q.choice("verdict", words...)
+	if err != nil {
+		return err
+	}
+	wanted, found := q.text("q"), map[string]bool{}
+	for i := range v.Differences {
+		if f := &v.Differences[i]; wanted != "" && (f.Confirmed || f.LnE >= suspect) && mentions(f.Field, wanted) {
+			found[f.Route] = true
+		}
+	}
+	counts, rows := map[string]int64{}, make([]*diff.Verdict, 0, len(v.Routes))
+	for _, route := range v.Routes {
+		if route.Route == nil || !mentions(*route.Route, wanted) && !found[*route.Route] {
+			continue
+		}
+		counts[string(route.Word)]++
+		counts[""]++
+		if word == "" || word == string(route.Word) {
+			rows = append(rows, route)
+		}
+	}
+	for _, choice := range append([]string{""}, words...) {
+		label := choice
+		if label == "" {
+			label = "all"
+		}
+		if counts[choice] > 0 || choice == word {
+			p.Words = append(p.Words, pickView{label, counts[choice], base + q.address("routes", "verdict", choice, "page", ""), choice == word})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *diff.Verdict) int { return cmp.Compare(b.Compared, a.Compared) })
+	list, err := listing[*diff.Verdict]{
+		Sort: "sort", Order: "order", Page: "page", Anchor: "routes", Most: routesShown, Columns: routeColumns(),
+	}.read(q, base, rows)
+	p.Routes = turned(list, func(route *diff.Verdict) routeRow { return routeRowOf(route, v.Compared) })
+	return err
+}
+
+// routeColumns are what routes can be ordered by: the different ones first, unless asked otherwise. Rates are those that
+// are shown, where the API's measures of the same names are counts.
+func routeColumns() []column[*diff.Verdict] {
+	gravity := map[diff.Word]int{diff.Different: 3, diff.Undecided: 2, diff.Equivalent: 1}
+	return []column[*diff.Verdict]{
+		by("verdict", func(v *diff.Verdict) int { return gravity[v.Word] }),
+		byText("name", func(v *diff.Verdict) string { return *v.Route }),
+		by("compared", func(v *diff.Verdict) int64 { return v.Compared }),
+		by("raw", func(v *diff.Verdict) float64 { return v.RawRate }),
+		by("noise", func(v *diff.Verdict) float64 { return v.NoiseRate }),
+		by("excess", func(v *diff.Verdict) float64 { return v.Excess }),
+		by("latency", func(v *diff.Verdict) float64 {
+			if v.Latency.P99Ratio == nil {
+				return 0
+			}
+			return *v.Latency.P99Ratio
+		}),
 	}
 }
 
@@ -214,12 +358,20 @@ type notJudgedView struct {
 	Noise        string
 }
 
+// notJudgedOf lists what noise hides, as far as a report shows it.
 func notJudgedOf(v *diff.Verdict) []notJudgedView {
 	var views []notJudgedView
-	for _, n := range v.NotJudged[:min(len(v.NotJudged), findingsShown)] {
-		views = append(views, notJudgedView{Route: n.Route, Field: n.Field, Noise: percent(n.NoiseRate, 0)})
+	for _, n := range v.NotJudged[:min(len(v.NotJudged), notJudgedReported)] {
+		views = append(views, notJudgedViewOf(n))
 	}
 	return views
+}
+
+// notJudgedReported bounds that list.
+const notJudgedReported = 200
+
+func notJudgedViewOf(n diff.NotJudged) notJudgedView {
+	return notJudgedView{Route: n.Route, Field: n.Field, Noise: percent(n.NoiseRate, 0)}
 }
 
 // routeRow is one line of the table of routes.
@@ -229,7 +381,6 @@ type routeRow struct {
 	Compared  int64
 	Candidate string
 	Control   string
-	Bar       bar
 	Whisker   whisker
 	Excess    string
 	Latency   string
@@ -237,31 +388,12 @@ type routeRow struct {
 	Confirmed int
 }
 
-// routeRows lists the routes, the different ones first, then by traffic.
-func routeRows(snap *store.Snapshot) []routeRow {
-	most := 0.0
-	verdicts := make([]*diff.Verdict, 0, len(snap.Verdict.Routes))
-	for _, v := range snap.Verdict.Routes {
-		most = max(most, v.RawRate, v.NoiseRate)
-		if v.Route != nil {
-			verdicts = append(verdicts, v)
-		}
+// routeRowOf puts a route's verdict into a line; all is what was compared on all routes.
+func routeRowOf(v *diff.Verdict, all int64) routeRow {
+	facts := factsOf(v)
+	return routeRow{
+		Route: *v.Route, Traffic: percent(float64(v.Compared)/float64(max(1, all)), 1), Compared: v.Compared,
+		Candidate: facts.Candidate, Control: facts.Control, Whisker: facts.Whisker,
+		Excess: rate(v.Excess, v.ExcessBounds[1]-v.ExcessBounds[0]), Latency: facts.Latency, Word: v.Word, Confirmed: confirmedIn(v),
 	}
-	gravity := map[diff.Word]int{diff.Different: 0, diff.Undecided: 1, diff.Equivalent: 2}
-	slices.SortStableFunc(verdicts, func(a, b *diff.Verdict) int {
-		if d := gravity[a.Word] - gravity[b.Word]; d != 0 {
-			return d
-		}
-		return int(b.Compared - a.Compared)
-	})
-	var rows []routeRow
-	for _, v := range verdicts[:min(len(verdicts), routesShown)] {
-		facts := factsOf(v)
-		rows = append(rows, routeRow{
-			Route: *v.Route, Traffic: percent(float64(v.Compared)/float64(max(1, snap.Verdict.Compared)), 1), Compared: v.Compared,
-			Candidate: facts.Candidate, Control: facts.Control, Bar: barOf(v.RawRate, v.NoiseRate, most), Whisker: facts.Whisker,
-			Excess: rate(v.Excess, v.ExcessBounds[1]-v.ExcessBounds[0]), Latency: facts.Latency, Word: v.Word, Confirmed: confirmedIn(v),
-		})
-	}
-	return rows
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -20,7 +22,12 @@ type routePage struct {
 	Answer   answerView
 	Facts    factsView
 	Series   seriesView
-	Findings findingsView
+	Search   searchView
+	Fields   pageOf[*fieldRow]
+	Tree     []branch    // the same rows by where they are in an answer; nil: a list was asked for
+	Views    [2]pickView // list or tree
+	Standing []pickView  // to choose from
+	Totals   fieldTotals // whatever is searched
 	Square   squareView
 	Latency  latencyView
 	Unknown  []lostRow
@@ -28,32 +35,52 @@ type routePage struct {
 	Equal    []int64 // samples in which nothing differed
 }
 
+// fieldTotals are how many fields of a route have which standing.
+type fieldTotals struct{ Deciding, Informing, Suspected, Noise int64 }
+
+// routeParameters are what the page can be asked for.
+var routeParameters = [...]string{"run", "since", "q", "standing", "view", "sort", "order", "page"}
+
 // route answers GET /routes/{id}.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	name, ok := readRouteID(chi.URLParam(r, "id"))
 	if !ok {
 		return refuse(http.StatusNotFound, "this is not the address of a route; the overview lists them all")
 	}
-	snap := s.deps.DB.Snapshot()
+	q, err := readQuery(r, routeParameters[:]...)
+	if err != nil {
+		return err
+	}
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
+		return err
+	}
 	if now := s.current(snap, name); now != name {
-		return s.moved(w, r, routePath(now))
+		return s.moved(w, r, querying(routePath(now), r))
 	}
 	tally, verdict := routeOf(snap, name), verdictOf(snap, name)
 	if tally == nil || verdict == nil {
 		return noSuchRoute(name, snap)
 	}
-	series, err := s.series(r.Context(), snap, name)
-	if err != nil {
+	page := routePageOf(tally, verdict)
+	if err := page.fields(q, s.prefix, snap, verdict); err != nil {
 		return err
 	}
-	page := routePageOf(tally, verdict)
-	page.Findings.disagree(func(field string) *diff.FieldTally { return fieldOf(snap, name, field) })
-	page.Series = series
+	if page.Series, err = s.series(r.Context(), q, s.prefix, snap, verdict); err != nil {
+		return err
+	}
 	page.Equal = snap.SampleIDs(name, "")
 	page.frame = s.frameFor(r, snap, name)
-	page.Here = "overview"
-	page.Scripts = chartScripts()
+	page.Here, page.Scripts = "overview", chartScripts()
 	return s.render(w, r, http.StatusOK, "route", page)
+}
+
+// querying keeps the query of a page that has moved.
+func querying(path string, r *http.Request) string {
+	if r.URL.RawQuery == "" {
+		return path
+	}
+	return path + "?" + r.URL.RawQuery
 }
 
 // current is the name under which a route is counted by now: routes become one as names are learnt, and addresses that
@@ -77,7 +104,7 @@ func (s *Server) moved(w http.ResponseWriter, r *http.Request, path string) erro
 func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {
 	page := &routePage{
 		Route: t.Route, Answer: answerOf(v, t.Route), Facts: factsOf(v),
-		Findings: findingsOf(v, true), Square: squareOf(t.Compared, t.Results), Latency: latencyOf(&t.Latency, v.Latency),
+		Square: squareOf(t.Compared, t.Results).of(t.Route, "", diff.TestValue), Latency: latencyOf(&t.Latency, v.Latency),
 		Failed: t.Failed,
 	}
 	unknown := map[multicast.Reason]int64{}
@@ -88,27 +115,60 @@ func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {
 	return page
 }
 
-// squareView is the four cells in which a compared request can fall.
+// squareView is the four cells in which a compared request can fall, each with the list of samples that fell there.
 type squareView struct {
 	Compared, Agree, CandidateOnly, ControlOnly, Both int64
+	All, Agrees, Candidates, Controls, Boths          string // paths; empty where the page has no such lists
 }
 
 func squareOf(compared int64, c diff.Counts) squareView {
-	return squareView{compared, compared - c.CandidateOnly - c.ControlOnly - c.Both, c.CandidateOnly, c.ControlOnly, c.Both}
+	return squareView{
+		Compared: compared, Agree: compared - c.CandidateOnly - c.ControlOnly - c.Both,
+		CandidateOnly: c.CandidateOnly, ControlOnly: c.ControlOnly, Both: c.Both,
+	}
+}
+
+// of leads each cell to the kept samples of a route, or of a test of one of its fields.
+func (s squareView) of(route, field string, test diff.Test) squareView {
+	path := func(result diff.Result) string { return samplesAtPath(route, field, string(result), test) }
+	s.All, s.Agrees, s.Candidates = path(""), path(diff.Agree), path(diff.CandidateOnly)
+	s.Controls, s.Boths = path(diff.ControlOnly), path(diff.Both)
+	return s
+}
+
+// Sentence is the same in words.
+func (s squareView) Sentence() string {
+	if s.Compared == 0 {
+		return "Nothing has been compared yet."
+	}
+	lead := s.CandidateOnly - s.ControlOnly
+	begin := fmt.Sprintf("The candidate alone disagrees in %s, the control alone in %s", count(s.CandidateOnly), count(s.ControlOnly))
+	switch {
+	case s.CandidateOnly+s.ControlOnly == 0 && s.Both == 0:
+		return "Neither ever disagreed with the primary."
+	case s.CandidateOnly+s.ControlOnly == 0:
+		return "Whenever one of the two disagreed, the other did: noise."
+	case lead > 0:
+		return begin + fmt.Sprintf(": %s more, %s of all. What is lopsided is the candidate's doing; what is even is noise.",
+			count(lead), share(lead, s.Compared))
+	default:
+		return begin + ": no surplus of the candidate's. What is even is noise."
+	}
 }
 
 // latencyView is how long the two shadows took, as two distributions on one logarithmic scale.
 type latencyView struct {
 	Candidate, Control spreadView
 	Ticks              []tick
+	Shapes             [2]string // how often each duration occurs: candidate, control
 	Sentence           string
 	Known              bool
 }
 
 // spreadView is one distribution: the middle half, the middle nine tenths, and the slowest hundredth.
 type spreadView struct {
-	P5, P25, P50, P75, P95, P99    float64 // across, 0 to 100
-	Median, Ninetieth, NinetyNinth string
+	P5, P25, P50, P75, P90, P95, P99 float64 // across, 0 to 100
+	Median, Ninetieth, NinetyNinth   string
 }
 
 func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
@@ -124,6 +184,7 @@ func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
 	view.Known = true
 	view.Control, view.Candidate = spreadOf(&t.Secondary, scale), spreadOf(&t.Candidate, scale)
 	view.Ticks = scale.ticks()
+	view.Shapes = shapesOf(&t.Candidate, &t.Secondary, scale)
 	pairs := f.Slower + f.Faster
 	view.Sentence = fmt.Sprintf("The candidate took over 1.1 times as long as the control in %s of %s.", count(f.Slower), things(pairs, "pair"))
 	switch {
@@ -195,7 +256,47 @@ func spreadOf(s *diff.Sketch, on scale) spreadView {
 	v.P50, v.Median = at(.5)
 	v.P75, _ = at(.75)
 	v.P95, _ = at(.95)
-	_, v.Ninetieth = at(.9)
+	v.P90, v.Ninetieth = at(.9)
 	v.P99, v.NinetyNinth = at(.99)
 	return v
+}
+
+const (
+	shapeBins  = 80  // across the drawing of a distribution
+	shapeReads = 800 // quantiles that are read of it
+)
+
+// shapesOf draws two distributions as lines on one scale, from the left to the right and from 0 to 100 down, the higher of
+// the two as high as there is room.
+func shapesOf(candidate, control *diff.Sketch, on scale) [2]string {
+	var heights [2][shapeBins]float64
+	most := 0.0
+	for i, sketch := range []*diff.Sketch{candidate, control} {
+		var bins [shapeBins]float64
+		for read := range shapeReads {
+			d, _ := sketch.Quantile((float64(read) + .5) / shapeReads)
+			if x := on.across(d); x < 100 {
+				bins[int(x*shapeBins/100)]++
+			}
+		}
+		for bin := range bins { // smoothed, as the sketch's own bins do not fall into these evenly
+			for away, weight := range []float64{3, 2, 1} {
+				for _, next := range []int{bin - away, bin + away} {
+					if next >= 0 && next < shapeBins {
+						heights[i][next] += bins[bin] * weight / 12
+					}
+				}
+			}
+		}
+		most = max(most, slices.Max(heights[i][:]))
+	}
+	var shapes [2]string
+	for i := range heights {
+		var text strings.Builder
+		for bin, height := range heights[i] {
+			fmt.Fprintf(&text, "%.0f,%.0f ", (float64(bin)+.5)*1000/shapeBins, 100-95*height/max(most, 1))
+		}
+		shapes[i] = text.String()
+	}
+	return shapes
 }
