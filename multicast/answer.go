@@ -48,6 +48,9 @@ func (v *visit) head(res *http.Response) (announced []string) {
 	if v.flight != nil {
 		v.flight.head(res)
 	}
+	if v.tap != nil {
+		v.tap.head(res)
+	}
 	v.status = res.StatusCode
 	v.headed()
 	v.client.WriteHeader(res.StatusCode)
@@ -114,6 +117,9 @@ func (v *visit) body(res *http.Response) {
 		n, err := res.Body.Read(carrier.buf)
 		if v.flight != nil {
 			v.flight.answerRead(carrier.buf[:n], err, res)
+		}
+		if v.tap != nil {
+			v.tap.answerRead(carrier.buf[:n], err, res)
 		}
 		if n > 0 {
 			start := time.Now()

@@ -50,6 +50,9 @@ func (v *visit) request() *http.Request {
 		}
 		v.flight.sent(out)
 	}
+	if v.tap != nil {
+		v.tap.sent(out)
+	}
 	return out
 }
 

@@ -228,7 +228,7 @@ func (a *inquiries) wayToPrimary(p *Proxy, s *setup) (*shadow, error) {
 	if s.primary.scheme == "http" && !s.primary.h2c {
 		primary.way = newPlain(primary)
 	} else {
-		way, err := newNetHTTP(primary, s.cfg.Upstream.TLS, s.longest(), maxAsks)
+		way, err := newNetHTTP(primary, s.cfg.Upstream.TLS, s.longest(), max(maxAsks, s.cfg.Shadow.Concurrency))
 		if err != nil {
 			return nil, fmt.Errorf("upstream.tls: %w", err)
 		}

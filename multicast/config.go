@@ -21,10 +21,12 @@ type Config struct {
 	Server         ServerConfig   `yaml:"server"`          // how clients are listened to
 	TrustedProxies []string       `yaml:"trusted_proxies"` // addresses and networks whose forwarding headers are kept
 	RouteHeader    string         `yaml:"route_header"`    // a request header that names the route; empty: none
+	Lineage        []string       `yaml:"lineage"`         // response headers that tell the data; who tells others is not compared
 	Shadow         ShadowConfig   `yaml:"shadow"`          // how the shadows are asked
 	Routes         []RouteConfig  `yaml:"routes"`          // first match wins
 	Guard          GuardConfig    `yaml:"guard"`           // beyond these limits shadowing pauses
 	Ramp           RampConfig     `yaml:"ramp"`            // steps by which Sample rises
+	Record         RecordConfig   `yaml:"record"`          // what is kept of the traffic, to be replayed
 }
 
 // The values of Dispatch.
@@ -128,7 +130,8 @@ func DefaultConfig() Config {
 			Memory:          64 * MiB,
 			Host:            HostKeep,
 		},
-		Ramp: RampConfig{Hold: 10 * time.Minute},
+		Ramp:   RampConfig{Hold: 10 * time.Minute},
+		Record: defaultRecordConfig(),
 	}
 }
 

@@ -25,6 +25,7 @@ type Counts struct {
 	CapturedBytes int64                 `json:"captured_bytes"`
 	Awaited       int64                 `json:"-"`                 // exchanges in which only the candidate is waited for, for over a second
 	Circuit       map[string]Circuit    `json:"circuit,omitempty"` // by role, of the configuration in force
+	Record        *RecordCounts         `json:"record,omitempty"`  // nil where nothing was to be recorded
 }
 
 // ShadowLegs counts one role's legs.
@@ -124,5 +125,6 @@ func (p *Proxy) Counts() Counts {
 	counts.Awaited = p.dispatcher.awaited()
 	counts.CapturedBytes = p.memory.used.Load()
 	counts.Circuit = p.dispatcher.circuits(p.setup.Load())
+	counts.Record = p.recordings.counts()
 	return counts
 }

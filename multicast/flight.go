@@ -218,6 +218,8 @@ func (f *flight) verdict() Reason {
 		return ReasonOversize
 	case failed == 2 && asked == 2:
 		return ReasonShadowsFailed
+	case f.ex.strayed(f.setup.lineage):
+		return ReasonLineage
 	}
 	return ""
 }

@@ -23,6 +23,7 @@ type visit struct {
 	in     *http.Request // as the server gave it
 	upload *upload       // nil without a body
 	flight *flight       // nil unless sampled
+	tap    *tap          // nil unless it is recorded
 	trace  httptrace.ClientTrace
 	link   *link // to the primary
 	status int   // of the answer; 0 until it has one
@@ -51,6 +52,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		v.flight = p.newFlight(v, rt, start)
 	}
+	v.tap = p.newTap(v, start)
 	defer v.left(start)
 	if r.Method == http.MethodConnect { // forwarded, it would become a request for "/"
 		v.refuse(http.StatusMethodNotAllowed)
@@ -88,6 +90,9 @@ func (v *visit) left(start time.Time) {
 	}
 	if v.flight != nil {
 		v.flight.left(gone, v.status != 0)
+	}
+	if v.tap != nil {
+		v.tap.left(gone, v.status != 0)
 	}
 	if observe := v.proxy.deps.Observe; observe != nil {
 		observe(v.status, time.Since(start))

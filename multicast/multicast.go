@@ -32,6 +32,9 @@ type Deps struct {
 	// took; and of each shadow leg. Both may be nil, and must not block.
 	Observe       func(status int, d time.Duration)
 	ObserveShadow func(role Role, outcome Outcome, d time.Duration)
+	// Record takes a request that is to be recorded, with the primary's answer; it must not block. The Recording is its own
+	// until it calls Done. Nil: nothing is recorded.
+	Record func(*Recording)
 	// Turned is told, one after another, of what the guard and the ramp decide by themselves, while Run runs. It is nobody's
 	// path and may wait for a disk, but Run waits for it at its end. It may be nil.
 	Turned func(Turn)
@@ -61,6 +64,7 @@ type Proxy struct {
 	guard       guard
 	ramp        ramp
 	inquiries   inquiries
+	recordings  recordings
 }
 
 // New readies a proxy for a valid configuration; it opens no connection. It fails with all faults of the configuration,
@@ -78,6 +82,7 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	p.comparers.wake.L = &p.comparers.mu
 	p.dispatcher.proxy, p.dispatcher.enabled = p, true
 	p.dispatcher.asked = make(map[*flight]struct{})
+	p.recordings.sampler = newSampler()
 	p.inquiries.slots = make(chan struct{}, maxAsks)
 	p.guard.proxy, p.guard.usage, p.guard.turns = p, readUsage, make(chan Turn, 64)
 	first, err := p.newSetup(cfg, nil)

@@ -35,11 +35,15 @@ const (
 	ReasonPrimaryIncomplete Reason = "primary_incomplete" // cut off, or not whole a timeout after the shadows ended
 	ReasonShadowsFailed     Reason = "shadows_failed"     // both
 	ReasonStale             Reason = "stale"
+	ReasonLineage           Reason = "lineage" // they tell of different data
 	ReasonOversize          Reason = "oversize"
 	ReasonCancelled         Reason = "cancelled" // the switch went off
 	ReasonShutdown          Reason = "shutdown"
 	ReasonPanic             Reason = "panic" // on the shadow side
 )
+
+// ReasonDisk is why a request that was to be recorded was not, beside those that dropped and skipped requests have.
+const ReasonDisk Reason = "disk"
 
 // SkipReasons are all for which a request is skipped.
 func SkipReasons() []Reason {
@@ -63,7 +67,7 @@ func DropReasons() []Reason {
 // UnknownReasons are all for which an exchange is unknown.
 func UnknownReasons() []Reason {
 	return append([]Reason{
-		ReasonPrimaryIncomplete, ReasonShadowsFailed, ReasonStale, ReasonOversize, ReasonCancelled, ReasonShutdown, ReasonPanic,
+		ReasonPrimaryIncomplete, ReasonShadowsFailed, ReasonStale, ReasonLineage, ReasonOversize, ReasonCancelled, ReasonShutdown, ReasonPanic,
 		ReasonQueue, ReasonMemory,
 	}, lateReasons()...)
 }

@@ -21,6 +21,7 @@ type setup struct {
 	switching   *http.Transport // to the primary, for what may become a tunnel
 	trusted     []netip.Prefix
 	sampleBy    sampleKey
+	lineage     []string // canonical
 	routes      []*route
 	rest        *route // for what no route matches
 	shadows     [3]*shadow
@@ -45,6 +46,9 @@ func (p *Proxy) newSetup(cfg Config, before *setup) (s *setup, err error) {
 		s.trusted = append(s.trusted, network)
 	}
 	s.sampleBy, _ = parseSampleKey(cfg.SampleBy)
+	for _, name := range cfg.Lineage {
+		s.lineage = append(s.lineage, http.CanonicalHeaderKey(name))
+	}
 	s.compileRoutes()
 	if err := p.connect(s, before); err != nil {
 		return nil, err
@@ -172,6 +176,7 @@ func (p *Proxy) Reconfigure(cfg Config, begin func() (Deliver, error)) error {
 // put puts a setup in force. The caller holds change, or is New.
 func (p *Proxy) put(s *setup) {
 	p.memory.limit.Store(int64(s.cfg.Shadow.Memory))
+	p.recordings.memory.limit.Store(int64(s.cfg.Record.Memory))
 	p.descriptors.limit.Store(OpenFiles())
 	p.dispatcher.resize(&s.cfg.Shadow, s.roles, p.rooms(s))
 	now := *p.shadowing.Load()

@@ -111,6 +111,9 @@ func (u *upload) Read(p []byte) (int, error) {
 	if f := u.visit.flight; f != nil {
 		f.requestRead(p[:n], err, u.trailer)
 	}
+	if t := u.visit.tap; t != nil {
+		t.requestRead(p[:n], err, u.trailer)
+	}
 	return n, err
 }
 

@@ -35,12 +35,18 @@ func (c *Config) Validate() []error {
 	if c.RouteHeader != "" && !token(c.RouteHeader) {
 		f.add("route_header", "must be the name of a header, is %q", c.RouteHeader)
 	}
+	for i, name := range c.Lineage {
+		if !token(name) {
+			f.add(fmt.Sprintf("lineage[%d]", i), "must be the name of a response header, is %q", name)
+		}
+	}
 	c.Shadow.validate(&f)
 	for i := range c.Routes {
 		c.Routes[i].validate(&f, fmt.Sprintf("routes[%d]", i))
 	}
 	c.Guard.validate(&f)
 	c.Ramp.validate(&f)
+	c.Record.validate(&f)
 	return f
 }
 

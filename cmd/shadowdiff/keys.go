@@ -14,9 +14,7 @@ import (
 // plannedKeys have their name and meaning already, but nothing behind them in this version. They are refused as such,
 // since a key that is silently ignored is a promise broken.
 func plannedKeys() []string {
-	return []string{
-		"lineage",
-	}
+	return nil
 }
 
 var index = regexp.MustCompile(`\[\d+\]`)
