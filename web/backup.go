@@ -16,7 +16,7 @@ const (
 	chunkTime   = time.Minute
 )
 
-// postBackup answers POST /api/v1/backup with a copy of the database as a download. It is a POST, since it costs the disk
+// postBackup answers POST /api/v1/backup, and /backup for the pages, with a copy of the database as a download. It is a POST, since it costs the disk
 // the room of a copy and some work; the copy is removed when it is sent. No caller says where it is made.
 func (s *Server) postBackup(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readQuery(r); err != nil {
@@ -37,7 +37,7 @@ func (s *Server) postBackup(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer c.Close()
 	s.deps.Log.Info("backup made", "bytes", c.Size, "duration", time.Since(began).String())
-	if err := s.deps.DB.LogActivity(r.Context(), "api", "backup", fmt.Sprintf("%d bytes", c.Size)); err != nil {
+	if err := s.deps.DB.LogActivity(r.Context(), actorOf(r), "backup", fmt.Sprintf("%d bytes", c.Size)); err != nil {
 		s.deps.Log.Warn("backup made but not noted", "err", err)
 	}
 	h := w.Header()

@@ -28,16 +28,24 @@ func (f frame) RunWord() string {
 }
 
 // viewLink is one entry of the navigation.
-type viewLink struct{ Name, Word, Path, Key string }
+type viewLink struct{ Name, Word, Path string }
+
+// Key goes to the view when it comes after g.
+func (v viewLink) Key() string {
+	if v.Name == "runs" {
+		return "u" // r is taken
+	}
+	return v.Name[:1]
+}
 
 // views are what the navigation offers, in its order.
 func views() []viewLink {
 	return []viewLink{
-		{"overview", "Overview", "/", "o"},
-		{"rules", "Rules", "/rules", "r"},
-		{"runs", "Runs", "/runs", "u"},
-		{"activity", "Activity", "/activity", "a"},
-		{"settings", "Settings", "/settings", "s"},
+		{"overview", "Overview", "/"},
+		{"rules", "Rules", "/rules"},
+		{"runs", "Runs", "/runs"},
+		{"activity", "Activity", "/activity"},
+		{"settings", "Settings", "/settings"},
 	}
 }
 
@@ -64,7 +72,7 @@ func keys() []keyHint {
 		{[]string{"o"}, "open the row; Enter does so too"},
 	}
 	for _, v := range views() {
-		list = append(list, keyHint{[]string{"g", v.Key}, v.Word})
+		list = append(list, keyHint{[]string{"g", v.Key()}, v.Word})
 	}
 	return append(list, keyHint{[]string{"?"}, "these keys"}, keyHint{[]string{"Esc"}, "close what floats, leave a field"})
 }

@@ -50,9 +50,9 @@ type pages struct {
 }
 
 func parsePages() *pages {
-	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/lists.html", "templates/figures.html"))
+	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/lists.html"))
 	p := &pages{sets: map[string]*template.Template{}, asset: assetTag()}
-	for _, name := range []string{"overview", "route", "field", "fields", "sample", "samples", "rules", "runs", "run", "compare", "problem"} {
+	for _, name := range []string{"overview", "route", "field", "fields", "sample", "samples", "rules", "runs", "run", "compare", "activity", "settings", "help", "problem"} {
 		set := template.Must(shared.Clone())
 		p.sets[name] = template.Must(set.ParseFS(templateFiles, "templates/"+name+".html"))
 	}

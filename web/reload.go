@@ -17,6 +17,17 @@ type Instance struct {
 	File     string    // of the configuration; empty: there is none
 	Loaded   time.Time // when the configuration in force was read
 	Reload   *Reload   // the last one; nil before the first
+	Build    string    // version, commit and compiler of the program, for people
+	Limits   Limits
+}
+
+// Limits are the bounds of what may be held at a time. A bound of 0 is not known.
+type Limits struct {
+	Store       string // path of the database
+	StoreMax    int64  // bytes of it
+	Memory      int64  // bytes captured
+	Queue       int    // exchanges that wait
+	Concurrency int    // requests in flight per role
 }
 
 // The phases of a process. It is ready while it serves.

@@ -63,6 +63,11 @@ func (s *Server) routePages(r chi.Router) {
 	r.Get("/runs/{id}", s.page(s.runView))
 	r.With(s.writable).Post("/runs/{id}", s.page(s.postRunChange))
 	r.Get("/runs/{a}/compare/{b}", s.page(s.compareView))
+	r.Get("/activity", s.page(s.activity))
+	r.Get("/settings", s.page(s.settings))
+	r.Get("/help", s.page(s.help))
+	r.With(s.writable).Post("/reload", s.page(s.formReload))
+	r.With(s.writable).Post("/backup", s.page(s.postBackup))
 	r.Post("/theme", s.page(s.setTheme)) // the reader's own affair: also when nothing else may be changed
 	r.With(s.writable).Post("/shadowing", s.page(s.postShadowing))
 	r.Get("/static/*", s.static())

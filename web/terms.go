@@ -12,6 +12,9 @@ type termView struct {
 	Meaning string
 }
 
+// Slug is the word as an address holds it.
+func (t termView) Slug() string { return strings.ReplaceAll(t.Word, " ", "-") }
+
 // meanings says in one sentence each what the words of the pages mean. They agree with docs/verdict.md.
 func meanings() map[string]string {
 	return map[string]string{

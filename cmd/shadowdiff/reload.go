@@ -174,6 +174,11 @@ func (s *service) instance() web.Instance {
 		File:     s.source.file,
 		Loaded:   *s.loaded.Load(),
 		Reload:   s.reloaded.Load(),
+		Build:    readBuildInfo().String(),
+		Limits: web.Limits{
+			Store: cfg.Store.Path, StoreMax: int64(cfg.Store.MaxSize), Memory: int64(cfg.Shadow.Memory),
+			Queue: cfg.Shadow.Queue, Concurrency: cfg.Shadow.Concurrency,
+		},
 	}
 	now.Warnings = append(now.Warnings, s.versions.troubles()...)
 	now.Warnings = append(now.Warnings, s.docket().asideTexts()...)

@@ -1,0 +1,245 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"time"
+
+	"shadowdiff/diff"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// settingsPage answers what this instance is doing right now: what it asks, at what rate, what it holds, and under which
+// configuration.
+type settingsPage struct {
+	frame
+	Sentence  string
+	Shadowing shadowingAnswer
+	Targets   []targetRow
+	Holds     []gauge
+	Guard     []gauge
+	RampText  string
+	Rate      string
+	Store     storeView
+	Config    configView
+	Build     string
+	Listen    string
+	Admin     string
+	Phase     string
+	Failed    []string
+	Started   time.Time
+	Up        string
+	Calibrate string // empty: the run is a candidate's
+	Token     bool
+}
+
+// targetRow is one instance that is asked.
+type targetRow struct {
+	Role    string
+	Address string
+	Word    string // what it comes to
+	Bad     bool
+	Text    string
+	At      time.Time // of the text's end; zero: none
+	Sent    int64
+	Ok      int64
+	Failed  string // by outcome, "timeout 3, dial 1"
+}
+
+// gauge is something that is held under a limit.
+type gauge struct {
+	Name  string
+	Value string
+	Limit string
+	Used  int // percent of the limit, as drawn
+	Over  bool
+}
+
+type storeView struct {
+	Path    string
+	Size    gauge
+	Flushed time.Time
+	Took    string
+	Err     string
+	Failing int64
+	Lost    int64
+	Aside   *store.Aside
+}
+
+type configView struct {
+	File   string
+	Loaded time.Time
+	Last   *Reload
+}
+
+// settings answers GET /settings.
+func (s *Server) settings(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readQuery(r); err != nil {
+		return err
+	}
+	now, counts, health, state := s.deps.Instance(), s.deps.Proxy.Counts(), s.deps.DB.Health(), s.shadowingNow()
+	snap := s.deps.DB.Snapshot()
+	page := &settingsPage{
+		frame: s.frameFor(r, snap, "Settings"), Shadowing: state, Rate: shareText(state.Sample),
+		Targets: targetRows(now, counts), Holds: holdsOf(now.Limits, counts), Guard: guardGauges(state.Guard),
+		Store: storeOf(now.Limits, health), Config: configView{now.File, now.Loaded, now.Reload},
+		Build: now.Build, Listen: now.Targets.Listen, Admin: s.cfg.Listen, Phase: now.Phase, Failed: now.Failed,
+		Started: counts.Started, Up: lasting(time.Since(counts.Started)), Token: s.cfg.Token != "",
+	}
+	page.Here = "settings"
+	page.Sentence = doing(page.Switch, now.Targets, counts)
+	if state.Ramp != nil {
+		page.RampText = rampRow(state.Ramp).Text
+	}
+	if snap.Run.Name == diff.CalibrationRun {
+		page.Calibrate = "This is a calibration: known-good code answers in the candidate's place, and what is confirmed is a trait of the set-up."
+	}
+	return s.render(w, r, http.StatusOK, "settings", page)
+}
+
+// doing says in one sentence what the instance does.
+func doing(now switchView, targets Targets, counts multicast.Counts) string {
+	served := "Every client is served from the primary"
+	switch {
+	case !now.Candidate:
+		return served + ". There is no candidate: this is a plain proxy."
+	case !now.Enabled:
+		return served + ". Shadowing is paused: no shadow is asked."
+	case now.Guarded:
+		return served + ". The guard has paused shadowing."
+	}
+	for _, role := range []multicast.Role{multicast.Candidate, multicast.Secondary} {
+		if c := counts.Circuit[role.String()]; c.State != circuitClosed && c.State != "" {
+			return fmt.Sprintf("%s. The %s has failed %s running and is left alone, so nothing is compared.", served, role, things(int64(c.Failures), "time"))
+		}
+	}
+	asked := "the candidate and the secondary are"
+	if targets.Secondary == "" {
+		asked = "the candidate, alone, is"
+	}
+	of := now.Sample + " of the eligible requests"
+	if now.Sample == "100%" {
+		of = "every eligible request"
+	}
+	return fmt.Sprintf("%s; %s asked with copies of %s.", served, asked, of)
+}
+
+func targetRows(now Instance, counts multicast.Counts) []targetRow {
+	rows := []targetRow{{Role: multicast.Primary.String(), Address: now.Targets.Primary, Word: "serves", Text: "every client"}}
+	for _, role := range []struct{ name, address, without string }{
+		{multicast.Candidate.String(), now.Targets.Candidate, "a plain proxy: set candidate to compare"},
+		{multicast.Secondary.String(), now.Targets.Secondary, "without it noise counts against the candidate"},
+	} {
+		if role.address == "" {
+			rows = append(rows, targetRow{Role: role.name, Word: "none", Text: role.without})
+			continue
+		}
+		row := targetRow{Role: role.name, Address: role.address, Word: "asked"}
+		if circuit, asked := counts.Circuit[role.name]; asked {
+			state := shadowRow(role.name, role.address, circuit)
+			row.Word, row.Bad, row.At = state.Word, state.Bad, state.At
+			row.Text = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(state.Text, role.address), "."))
+		}
+		legs := counts.Shadow[role.name]
+		row.Sent, row.Ok, row.Failed = legs.Sent, legs.Outcome[multicast.OutcomeOK], outcomes(legs)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// outcomes lists how requests of a role ended that were not answered.
+func outcomes(legs multicast.ShadowLegs) string {
+	var told []string
+	for _, outcome := range slices.Sorted(maps.Keys(legs.Outcome)) {
+		if n := legs.Outcome[outcome]; n > 0 && outcome != multicast.OutcomeOK {
+			told = append(told, fmt.Sprintf("%s %s", outcome, count(n)))
+		}
+	}
+	return strings.Join(told, ", ")
+}
+
+// holdsOf is what waits and what is held at the moment.
+func holdsOf(limits Limits, counts multicast.Counts) []gauge {
+	list := []gauge{gaugeOf("waiting exchanges", counts.Queue, int64(limits.Queue), count)}
+	for _, role := range []multicast.Role{multicast.Candidate, multicast.Secondary} {
+		list = append(list, gaugeOf(role.String()+", in flight", counts.InFlight[role.String()], int64(limits.Concurrency), count))
+	}
+	list = append(list, gaugeOf("captured bodies", counts.CapturedBytes, limits.Memory, size))
+	return append(list, gaugeOf("memory of the process", memory(), 0, size))
+}
+
+func gaugeOf(name string, value, limit int64, text func(int64) string) gauge {
+	g := gauge{Name: name, Value: text(value)}
+	if limit > 0 {
+		g.Limit, g.Used, g.Over = text(limit), int(min(100, 100*value/limit)), value >= limit
+	}
+	return g
+}
+
+// memory is what the process has of the system, as the runtime counts it.
+func memory() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 || sample[1].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
+}
+
+func guardGauges(g *multicast.Guard) []gauge {
+	if g == nil {
+		return nil
+	}
+	var list []gauge
+	for _, l := range g.Limits {
+		one := gauge{Name: l.Name, Value: l.Value, Limit: l.At, Over: l.Over}
+		if l.Value == "" {
+			one.Value = "too few requests to tell"
+		}
+		if l.Used != nil {
+			one.Used = int(min(100, 100**l.Used))
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func storeOf(limits Limits, h store.Health) storeView {
+	return storeView{
+		Path: limits.Store, Size: gaugeOf("size", h.SizeBytes, limits.StoreMax, size), Flushed: h.LastFlush, Took: took(h.FlushTook),
+		Err: h.Err, Failing: h.Failures, Lost: h.SamplesLost, Aside: h.Aside,
+	}
+}
+
+// lasting writes a long time as people say it.
+func lasting(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return things(int64(d.Seconds()), "second")
+	case d < time.Hour:
+		return things(int64(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return things(int64(d.Hours()/24), "day")
+}
+
+// formReload reads the configuration again for the page, which then shows what became of it.
+func (s *Server) formReload(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	if err := r.ParseForm(); err != nil {
+		return formFault(err)
+	}
+	if s.deps.Instance().File == "" {
+		return refuse(http.StatusConflict, "there is no file to read again: shadowdiff was started without -config")
+	}
+	s.deps.Reload(context.WithoutCancel(r.Context()), "page")
+	s.goBack(w, r)
+	return nil
+}
