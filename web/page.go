@@ -50,7 +50,7 @@ type pages struct {
 }
 
 func parsePages() *pages {
-	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/lists.html"))
+	shared := template.Must(template.New("").Funcs(helpers()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/lists.html", "templates/figures.html"))
 	p := &pages{sets: map[string]*template.Template{}, asset: assetTag()}
 	for _, name := range []string{"overview", "route", "field", "fields", "sample", "samples", "rules", "runs", "run", "compare", "activity", "settings", "help", "problem"} {
 		set := template.Must(shared.Clone())
