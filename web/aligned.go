@@ -27,19 +27,33 @@ func placesOf(differences []diff.Difference) places {
 }
 
 // aligner lays three JSON documents side by side, following the pairing that the differences tell of.
-type aligner struct{ against [3]places } // [control] and [candidate] are used
-
-// alignTrees makes the lines of three answers; a nil root is an answer without that body.
-func alignTrees(roots [3]*node, controlDiffs, candidateDiffs []diff.Difference) []line {
-	var a aligner
-	a.against[control], a.against[candidate] = placesOf(controlDiffs), placesOf(candidateDiffs)
-	return a.lines(roots, [3]string{}, "", 0)
+type aligner struct {
+	against [3]places      // [control] and [candidate] are used
+	stops   int            // differences met so far
+	anchors map[string]int // by side and pointer: which of them it is
 }
+
+// alignTrees makes the lines of three answers; a nil root is an answer without that body. It tells, too, at which of the
+// marked lines each place stands.
+func alignTrees(roots [3]*node, controlDiffs, candidateDiffs []diff.Difference) (lines []line, anchors map[string]int) {
+	a := aligner{anchors: map[string]int{}}
+	a.against[control], a.against[candidate] = placesOf(controlDiffs), placesOf(candidateDiffs)
+	lines = a.lines(roots, [3]string{}, "", 0)
+	return foldEqual(lines, 0), a.anchors
+}
+
+// anchorOf is the name of a place on one side.
+func anchorOf(side int, pointer string) string { return strconv.Itoa(side) + pointer }
 
 func (a *aligner) lines(n [3]*node, at [3]string, key string, depth int) []line {
 	whose := a.mark(n, at)
 	allSame := same(n[primary], n[control]) && same(n[primary], n[candidate])
 	head := line{Depth: depth, Key: key, Mark: whose, Same: allSame && whose == unmarked}
+	if head.Same && len(n[primary].kids) > 0 {
+		head.lump = n[primary]
+		return []line{head}
+	}
+	a.stop(&head, n, at)
 	kind := commonKind(n)
 	if kind == 0 || (head.Same && len(n[primary].kids) == 0) {
 		a.fillScalars(&head, n)
@@ -52,14 +66,12 @@ func (a *aligner) lines(n [3]*node, at [3]string, key string, depth int) []line 
 		kids = a.items(n, at, depth+1)
 	}
 	foot := head
-	foot.Key, foot.Mark = "", unmarked
+	foot.Key, foot.Mark, foot.Stop = "", unmarked, 0
 	for side := range n {
 		head.Cells[side] = bracket(n[side], string(kind), side)
 		foot.Cells[side] = bracket(n[side], string(closing(kind)), side)
 	}
-	if !head.Same {
-		kids = foldEqual(kids) // an equal container is folded as a whole, with its neighbours
-	}
+	kids = foldEqual(kids, 0) // an equal container is folded as a whole, with its neighbours
 	return append(append([]line{head}, kids...), foot)
 }
 
@@ -85,12 +97,23 @@ func (a *aligner) fillScalars(l *line, n [3]*node) {
 			text[side] = v.compact()
 		}
 	}
-	for side, v := range n {
-		l.Cells[side] = cellOf(text[side], text[primary], v == nil, n[primary] == nil)
-		l.Cells[side].Role = roleWords[side]
-	}
+	l.fill(text, [3]bool{n[primary] != nil, n[control] != nil, n[candidate] != nil})
 	if l.Mark == unmarked && !l.Same && n[primary] != nil {
 		l.Mark = markFree
+	}
+}
+
+// stop counts a line that is marked, and notes the places that it shows.
+func (a *aligner) stop(l *line, n [3]*node, at [3]string) {
+	if l.Mark == unmarked {
+		return
+	}
+	a.stops++
+	l.Stop = a.stops
+	for side := range n {
+		if n[side] != nil {
+			a.anchors[anchorOf(side, at[side])] = a.stops
+		}
 	}
 }
 

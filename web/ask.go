@@ -41,25 +41,34 @@ func (s *Server) postAsk(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := s.questionOf(sample, keys["headers"])
+	q, seen, err := s.askAgain(w, r, sample, keys["headers"])
 	if err != nil {
 		return err
 	}
+	a := askAnswer{sampleAnswer: s.sampleAnswer(seen.sample), Unknown: seen.comparison.Unknown, Redacted: redactedPlaces(&q.request)}
+	a.ID, a.Page = sample.ID, s.prefix+samplePath(sample.ID)
+	return writeJSON(w, a)
+}
+
+// askAgain asks the three what a client asked, with the caller's headers.
+func (s *Server) askAgain(w http.ResponseWriter, r *http.Request, sample *store.Sample, headers json.RawMessage) (*question, *sight, error) {
+	q, err := s.questionOf(sample, headers)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !enter(&s.asking, maxAsking) {
 		w.Header().Set("Retry-After", "1")
-		return refuse(http.StatusTooManyRequests, "%d samples are being asked again; try again when one of them is done", maxAsking)
+		return nil, nil, refuse(http.StatusTooManyRequests, "%d samples are being asked again; try again when one of them is done", maxAsking)
 	}
 	defer s.asking.Add(-1)
 	sent := unhurried(w)
 	s.deps.Log.Info("sample asked again", "sample", sample.ID, "route", sample.Route)
 	seen, err := q.ask(r.Context(), &q.request, true)
 	if err != nil {
-		return asNotAsked(err)
+		return nil, nil, asNotAsked(err)
 	}
 	sent()
-	a := askAnswer{sampleAnswer: s.sampleAnswer(seen.sample), Unknown: seen.comparison.Unknown, Redacted: redactedPlaces(&q.request)}
-	a.ID, a.Page = sample.ID, s.prefix+samplePath(sample.ID)
-	return writeJSON(w, a)
+	return q, seen, nil
 }
 
 // readAsk reads which sample is meant, and the body, which may be left out.

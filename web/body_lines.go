@@ -1,127 +1,159 @@
 package web
 
 import (
-	"bytes"
-	"encoding/hex"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
 	"shadowdiff/diff"
-	"shadowdiff/multicast"
+	"shadowdiff/normalize"
 	"shadowdiff/store"
 )
 
-// headerLines sets the three answers' headers side by side; those that are equal everywhere are folded.
-func headerLines(sample *store.Sample) []line {
-	fields := [3]map[string]bool{control: fieldSet(sample.Control), candidate: fieldSet(sample.Candidate)}
-	var headers [3]http.Header
-	var names []string
+// layout is the three bodies of a sample laid out side by side, whole; what of it a page shows is a window's matter.
+type layout struct {
+	Lines    []line
+	Total    int      // lines, when nothing is folded
+	Stops    int      // differences in them
+	As       string   // what they were laid out as: "JSON", "text", "bytes"
+	Values   bool     // they could be read as values
+	Parsed   bool     // and were: each with its own mark
+	Numbered bool     // the lines have numbers of their own
+	Notes    []string // what a person should know
+	Gone     [3]bool  // sides that have no body: there is nothing in their column
+
+	anchors map[string]int // at which stop each place of a tree is
+}
+
+// The views of the bodies.
+const (
+	viewParsed = "parsed" // values, where the bodies can be read as such
+	viewText   = "text"   // lines as they were sent
+	viewRaw    = "raw"    // each answer by itself
+)
+
+// layOut lays out the bodies of a sample: as values where all that there are can be read as values of one kind and text
+// is not asked for; else by lines of text, or as bytes.
+func layOut(sample *store.Sample, view string) (*layout, error) {
+	docs, err := documentsOf(sample)
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{}
 	for side, role := range storedRole {
-		headers[side] = sample.Responses[role].Header
-		names = append(names, sortedNames(headers[side])...)
+		l.Gone[side] = len(sample.Responses[role].Body) == 0 && !sample.Responses[role].Over
 	}
-	slices.Sort(names)
-	var lines []line
-	for _, name := range slices.Compact(names) {
-		var text [3]string
-		l := line{Key: name, Mark: headerMark(fields, strings.ToLower(name))}
-		for side := range headers {
-			text[side] = strings.Join(headers[side][name], "\n")
-		}
-		l.Same = text[primary] == text[control] && text[primary] == text[candidate] && l.Mark == unmarked
-		for side := range headers {
-			l.Cells[side] = cellOf(text[side], text[primary], headers[side][name] == nil, headers[primary][name] == nil)
-			l.Cells[side].Role = roleWords[side]
-		}
-		if l.Mark == unmarked && !l.Same {
-			l.Mark = markFree
-		}
-		lines = append(lines, l)
+	l.Notes = bodyNotes(sample, docs)
+	if l.Gone == [3]bool{true, true, true} {
+		l.Notes = append(l.Notes, "No answer has a body.")
+		return l, nil
 	}
-	slices.SortStableFunc(lines, func(a, b line) int { return btoi(a.Same) - btoi(b.Same) })
-	return foldEqual(lines)
-}
-
-func fieldSet(differences []diff.Difference) map[string]bool {
-	set := map[string]bool{}
-	for _, d := range differences {
-		set[d.Field] = true
-	}
-	return set
-}
-
-// headerMark finds whether a header, or a cookie that it sets, differs.
-func headerMark(fields [3]map[string]bool, name string) mark {
-	differs := func(side int) bool {
-		if fields[side]["header."+name] {
-			return true
-		}
-		for field := range fields[side] {
-			if name == "set-cookie" && strings.HasPrefix(field, "cookie.") {
-				return true
-			}
-		}
-		return false
-	}
-	return markFrom(differs(candidate), differs(control))
-}
-
-func markFrom(candidate, control bool) mark {
+	kind, alike := commonBody(docs, l.Gone)
+	l.Values = alike && hasValues(kind) && !wholeBody(sample.Control) && !wholeBody(sample.Candidate)
 	switch {
-	case candidate && control:
-		return markBoth
-	case candidate:
-		return markCandidate
-	case control:
-		return markControl
+	case l.Values && view != viewText && l.trees(sample, docs):
+	case alike && (kind == normalize.Binary || kind == normalize.Digest):
+		l.bytes(sample)
+	default:
+		l.text(sample, docs)
 	}
-	return unmarked
+	l.Total = number(l.Lines)
+	return l, nil
 }
 
-// bodyLines sets the three bodies side by side: as JSON where all are, else by lines of text, else by size.
-func bodyLines(sample *store.Sample) bodyView {
-	var bodies [3][]byte
-	asked := [3]bool{}
-	note := ""
+// documentsOf reads the bodies without any rule: as they were sent, so that pointers lead into them.
+func documentsOf(sample *store.Sample) (docs [3]*normalize.Document, err error) {
+	reader, err := normalize.New(normalize.DefaultConfig())
+	if err != nil {
+		return docs, err
+	}
 	for side, role := range storedRole {
-		resp := &sample.Responses[role]
-		bodies[side], asked[side] = resp.Body, resp.Outcome != ""
-		if resp.Over || sample.BodyCut[role] {
-			note = "A body was too long to be kept whole; what is below is its beginning."
-		} else if bytes.Count(resp.Body, []byte("\n")) > textLinesMost {
-			note = fmt.Sprintf("Text is laid out up to line %s; the raw answers below hold the rest.", count(textLinesMost))
+		docs[side] = reader.Document(sample.Route, role, &sample.Responses[role], nil)
+	}
+	return docs, nil
+}
+
+// commonBody is the kind of all bodies that there are.
+func commonBody(docs [3]*normalize.Document, gone [3]bool) (kind normalize.BodyKind, alike bool) {
+	for side, doc := range docs {
+		switch {
+		case gone[side]:
+		case kind == normalize.Empty:
+			kind = doc.Body.Kind
+		case kind != doc.Body.Kind:
+			return kind, false
 		}
 	}
-	view := bodyView{Note: note}
-	if wholeBody(sample.Control) || wholeBody(sample.Candidate) {
-		view.Lines = textLines(sample, bodies, asked)
-		return view
+	return kind, kind != normalize.Empty
+}
+
+// hasValues tells kinds of bodies that are read as values.
+func hasValues(kind normalize.BodyKind) bool {
+	switch kind {
+	case normalize.JSON, normalize.HTML, normalize.XML, normalize.Form, normalize.Multipart, normalize.Events:
+		return true
 	}
+	return false
+}
+
+// bodyNotes say what of the bodies is not there, or was not understood.
+func bodyNotes(sample *store.Sample, docs [3]*normalize.Document) []string {
+	var notes []string
+	say := func(side int, text string) { notes = append(notes, "The "+roleWords[side]+"’s body "+text+".") }
+	for side, role := range storedRole {
+		switch resp := &sample.Responses[role]; {
+		case resp.Over:
+			say(side, "was longer ("+size(resp.Size)+") than shadow.max_response_body: it was compared by length and hash, and not kept whole")
+		case sample.BodyCut[role]:
+			say(side, "was too long to be kept whole: what is below is its beginning, "+size(int64(len(resp.Body))))
+		case withheld(resp.Body):
+			say(side, "could not be searched for what is to be redacted, so that nothing of it was kept")
+		case docs[side].Body.Note != "":
+			say(side, "was not read as its label says: "+docs[side].Body.Note)
+		}
+	}
+	return notes
+}
+
+// trees lays the bodies out as values; false where they are none, or too deep or too large for that.
+func (l *layout) trees(sample *store.Sample, docs [3]*normalize.Document) bool {
 	var trees [3]*node
-	for side, body := range bodies {
-		if !asked[side] || len(body) == 0 {
+	for side, doc := range docs {
+		if l.Gone[side] {
 			continue
 		}
-		tree, err := parseTree(body)
+		if doc.Body.Root == nil {
+			return false
+		}
+		tree, err := valueTree(&doc.Body)
 		if err != nil {
-			view.Lines = textLines(sample, bodies, asked)
-			return view
+			return false
 		}
 		trees[side] = tree
+		l.As = doc.Body.Kind.String()
 	}
-	if trees == [3]*node{} {
-		if view.Note == "" {
-			view.Note = "No answer has a body."
+	first := trees[slices.Index(l.Gone[:], false)]
+	for side := range trees {
+		if l.Gone[side] {
+			trees[side] = first // its column is not shown
 		}
-		return view
 	}
-	if !asked[control] {
-		trees[control] = trees[primary] // not asked: nothing to be marked there
+	l.Lines, l.anchors = alignTrees(trees, sample.Control, sample.Candidate)
+	l.Parsed = true
+	for _, at := range l.anchors {
+		l.Stops = max(l.Stops, at)
 	}
-	view.Lines = alignTrees(trees, sample.Control, sample.Candidate)
-	return view
+	return true
+}
+
+// valueTree is a body as a page shows it: JSON with its members in the order sent, all else as it was read.
+func valueTree(body *normalize.Body) (*node, error) {
+	if body.Kind == normalize.JSON {
+		if tree, err := parseTree(body.Bytes); err == nil {
+			return tree, nil
+		}
+	}
+	left := treeNodes
+	return nodeOf(body.Root, treeDepth, &left)
 }
 
 // wholeBody tells whether bodies were compared as text or bytes, not as JSON: then one difference stands for all of it.
@@ -139,12 +171,4 @@ func bodyLevel(differences []diff.Difference) (level diff.Level) {
 		}
 	}
 	return level
-}
-
-func binaryLines(resp *multicast.Response) []string {
-	lines := []string{fmt.Sprintf("%s, %s", strings.Join(resp.Header["Content-Type"], ", "), size(resp.Size))}
-	if resp.Over {
-		return append(lines, "sha256 "+hex.EncodeToString(resp.Hash[:]))
-	}
-	return append(lines, strings.Split(strings.TrimSpace(printable(resp.Body)), "\n")...)
 }

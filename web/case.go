@@ -11,6 +11,7 @@ import (
 
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
+	"shadowdiff/store"
 )
 
 // caseVersion is the version of the form of case files that is written here.
@@ -44,34 +45,53 @@ func (s *Server) sampleCase(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := caseFile{Version: caseVersion, Route: sample.Route}
+	f, err := s.caseOf(sample)
+	if err != nil {
+		return err
+	}
+	download(w, sampleName(r, ".case.json"))
+	return writeJSON(w, f)
+}
+
+// caseOf is the case of a sample, or why it is none.
+func (s *Server) caseOf(sample *store.Sample) (*caseFile, error) {
+	f := &caseFile{Version: caseVersion, Route: sample.Route}
 	if s.deps.Comparing != nil {
 		rules := s.deps.Comparing()
+		var err error
 		if f.Headers, err = jsonOf(rules.Headers, len(rules.Headers.Ignore)+len(rules.Headers.Compare)); err != nil {
-			return err
+			return nil, err
 		}
 		if f.Rules, err = jsonOf(rules.Rules, len(rules.Rules)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for role, to := range map[multicast.Role]**caseAnswer{multicast.Primary: &f.Primary, multicast.Candidate: &f.Candidate, multicast.Secondary: &f.Secondary} {
 		resp := &sample.Responses[role]
-		switch {
-		case role == multicast.Secondary && resp.Outcome != multicast.OutcomeOK:
+		if role == multicast.Secondary && resp.Outcome != multicast.OutcomeOK {
 			continue // it can be left out
-		case resp.Outcome != multicast.OutcomeOK:
-			return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: the %s gave no whole answer (%s)", sample.ID, role, outcomeOf(resp))
-		case resp.Over || sample.BodyCut[role]:
-			return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: the body of the %s was not kept whole, being too long", sample.ID, role)
 		}
-		if withheld(resp.Body) {
-			return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: what is to be redacted could not be looked for in the "+
-				"body of the %s, so that nothing of it was kept", sample.ID, role)
+		if err := noCase(sample, role); err != nil {
+			return nil, err
 		}
 		*to = &caseAnswer{Status: resp.Status, Header: resp.Header, Trailer: resp.Trailer, bodyAnswer: bodyOf(resp.Body)}
 	}
-	download(w, sampleName(r, ".case.json"))
-	return writeJSON(w, f)
+	return f, nil
+}
+
+// noCase says why an answer cannot be part of a case.
+func noCase(sample *store.Sample, role multicast.Role) error {
+	resp := &sample.Responses[role]
+	switch {
+	case resp.Outcome != multicast.OutcomeOK:
+		return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: the %s gave no whole answer (%s)", sample.ID, role, outcomeOf(resp))
+	case resp.Over || sample.BodyCut[role]:
+		return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: the body of the %s was not kept whole, being too long", sample.ID, role)
+	case withheld(resp.Body):
+		return refuse(http.StatusConflict, "sample %d is no case for shadowdiff diff: what is to be redacted could not be looked for in the "+
+			"body of the %s, so that nothing of it was kept", sample.ID, role)
+	}
+	return nil
 }
 
 // withheld tells whether a note stands in the place of a whole body: two such notes are equal where the bodies were not.

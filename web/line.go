@@ -28,6 +28,7 @@ func (m mark) Word() string {
 // cell is one role's part of a line.
 type cell struct {
 	Role            string
+	No              int    // the number of the line in that role's text, from 1; 0: it has none
 	Before, In, End string // In is what is unlike the primary's
 	Absent          bool
 	Differs         bool
@@ -71,6 +72,29 @@ type line struct {
 	Same  bool   // all three read the same
 	Fold  []line // equal lines, shown on request; everything else is then empty but Label
 	Label string
+	Stop  int // its number among the differences of the body, from 1; 0: it is none, or goes on with the one before
+
+	// N and To number the lines as they stand when nothing is folded, from 1: the first and the last of a fold, the same
+	// for any other line.
+	N, To int
+
+	Rest *restLink // where the lines are that this one stands for and that the page leaves out
+
+	lump *node // an equal value that is not laid out in lines yet
+}
+
+// restLink leads to lines that a page leaves out: to a page that has them, and to the lines alone.
+type restLink struct{ Page, Part string }
+
+// lines is how many lines stand in this one's place when nothing is folded.
+func (l *line) lines() int {
+	switch {
+	case l.lump != nil:
+		return l.lump.lines()
+	case l.Fold == nil:
+		return 1
+	}
+	return sizeOf(l.Fold)
 }
 
 // Plain tells a line without a mark that all three have: a narrow page shows it once.
@@ -103,7 +127,10 @@ func markOf(onCandidate, onControl diff.Level) mark {
 	return unmarked
 }
 
-const cellMost = 4000 // bytes of a value that a cell shows
+const (
+	cellMost  = 4000 // bytes of a value that a cell shows
+	cellAhead = 200  // bytes that it shows before the first difference, where that is far from the value's beginning
+)
 
 // cellOf splits a text into what it shares with the primary's at both ends and what it does not.
 func cellOf(text, reference string, absent, noReference bool) cell {
@@ -117,6 +144,61 @@ func cellOf(text, reference string, absent, noReference bool) cell {
 	return cell{Before: before, In: in, End: end, Differs: true}
 }
 
+// fill sets the three texts of a line. Of long ones it shows the part in which they begin to differ.
+func (l *line) fill(text [3]string, has [3]bool) {
+	from := farFrom(text, has)
+	for side := range text {
+		if from > 0 && has[side] {
+			text[side] = "…" + strings.ToValidUTF8(text[side][min(from, len(text[side])):], "")
+		}
+	}
+	for side := range text {
+		no := l.Cells[side].No
+		l.Cells[side] = cellOf(text[side], text[primary], !has[side], !has[primary])
+		l.Cells[side].Role, l.Cells[side].No = roleWords[side], no
+	}
+}
+
+// judge fills a line of text and marks it, on the sides that differ at all.
+func (l *line) judge(text [3]string, has [3]bool, differs [3]diff.Level) {
+	unlike := false
+	for side := range text {
+		if text[side] != text[primary] || has[side] != has[primary] {
+			unlike = true
+		} else {
+			differs[side] = 0
+		}
+	}
+	l.fill(text, has)
+	l.Mark, l.Same = markOf(differs[candidate], differs[control]), !unlike
+	if unlike && l.Mark == unmarked {
+		l.Mark = markFree
+	}
+}
+
+// farFrom is how much may be left out at the beginning of three texts, so that their first difference is seen.
+func farFrom(text [3]string, has [3]bool) int {
+	from, unlike := len(text[primary]), false
+	for side := range text {
+		if has[side] && text[side] != text[primary] {
+			from, unlike = min(from, common(text[side], text[primary])), true
+		}
+	}
+	if !has[primary] || !unlike || from+cellAhead < cellMost {
+		return 0
+	}
+	return from - cellAhead
+}
+
+// common is how many bytes two texts begin with alike.
+func common(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
 func cut(s string) string {
 	if len(s) <= cellMost {
 		return s
@@ -126,52 +208,16 @@ func cut(s string) string {
 
 // split takes the common beginning and end off a text, in whole characters.
 func split(text, reference string) (before, in, end string) {
-	t, r := []rune(text), []rune(reference)
-	i := 0
-	for i < len(t) && i < len(r) && t[i] == r[i] {
-		i++
+	i := common(text, reference)
+	for i > 0 && (i < len(text) && !utf8.RuneStart(text[i]) || i < len(reference) && !utf8.RuneStart(reference[i])) {
+		i--
 	}
 	j := 0
-	for j < len(t)-i && j < len(r)-i && t[len(t)-1-j] == r[len(r)-1-j] {
+	for j < len(text)-i && j < len(reference)-i && text[len(text)-1-j] == reference[len(reference)-1-j] {
 		j++
 	}
-	return string(t[:i]), string(t[i : len(t)-j]), string(t[len(t)-j:])
-}
-
-// foldLabel says how much is folded, and the first names of it.
-func foldLabel(lines []line) string {
-	var names []string
-	for _, l := range lines {
-		if l.Depth == lines[0].Depth && l.Key != "" {
-			names = append(names, l.Key)
-		}
+	for j > 0 && !utf8.RuneStart(text[len(text)-j]) {
+		j--
 	}
-	label := things(int64(len(lines)), "equal line")
-	if len(names) > 0 {
-		label += ": " + listed(names, 6)
-	}
-	return label
-}
-
-// foldEqual puts runs of equal lines behind one line that can be opened.
-func foldEqual(lines []line) []line {
-	const least = 3 // shorter runs are quicker read than opened
-	var out []line
-	for i := 0; i < len(lines); {
-		j := i
-		for j < len(lines) && lines[j].Same && lines[j].Fold == nil {
-			j++
-		}
-		switch {
-		case j-i > least:
-			out = append(out, line{Depth: lines[i].Depth, Same: true, Fold: lines[i:j], Label: foldLabel(lines[i:j])})
-		case j > i:
-			out = append(out, lines[i:j]...)
-		default:
-			j++
-			out = append(out, lines[i])
-		}
-		i = j
-	}
-	return out
+	return text[:i], text[i : len(text)-j], text[len(text)-j:]
 }

@@ -137,11 +137,11 @@ func indexBelow(pointer *string, array string, length int) (int, bool) {
 	if pointer == nil {
 		return 0, false
 	}
-	rest, ok := strings.CutPrefix(*pointer, array+"/")
-	if !ok {
+	rest, ok := strings.CutPrefix(*pointer, array)
+	if !ok || !strings.HasPrefix(rest, "/") {
 		return 0, false
 	}
-	digits, _, _ := strings.Cut(rest, "/")
+	digits, _, _ := strings.Cut(rest[1:], "/")
 	i, err := strconv.Atoi(digits)
 	return i, err == nil && i >= 0 && i < length
 }

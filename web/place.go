@@ -19,6 +19,7 @@ type placeView struct {
 	Mark    mark
 
 	levels [3]diff.Level // of control and candidate
+	at     []string      // the anchors under which a tree may have it
 }
 
 // Cells are the values as a line shows them.
@@ -51,6 +52,12 @@ func placesViewOf(sample *store.Sample) []placeView {
 				Field: d.Field, Kind: d.Kind, Note: d.Note, Pointer: pointerText(d.LeftPointer),
 				Values: [3]string{left, left, left}, Absent: [3]bool{left == "", left == "", left == ""},
 			})
+		}
+		if d.LeftPointer != nil {
+			out[i].at = append(out[i].at, anchorOf(primary, *d.LeftPointer))
+		}
+		if d.RightPointer != nil {
+			out[i].at = append(out[i].at, anchorOf(side, *d.RightPointer))
 		}
 		out[i].levels[side] = d.Kind.Level()
 		out[i].Mark = markOf(out[i].levels[candidate], out[i].levels[control])

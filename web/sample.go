@@ -1,10 +1,14 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -22,23 +26,31 @@ type samplePage struct {
 	Result     string
 	Request    requestView
 	Legs       [3]legView // primary, control, candidate
-	Places     []placeView
+	Places     []placeRow
+	Split      string     // whose doing they are
+	PlacesRest []placeRow // behind the first few
+	PlacesMore int64      // that are not listed
+	PlacesAll  string     // the page that lists them
 	Drifted    []driftedView
 	Headers    []line
+	Trailers   []line
 	Body       bodyView
 	Redactions int
 	NoControl  bool
+	Near       *neighboursView
+	Exports    exportsView
+	Ask        askForm
+	Shrink     shrinkForm
+	Again      *againView  // what was answered now
+	Shrunk     *shrunkView // the smallest request that still differs
+	Gone       *goneView   // there is no such sample: everything else is empty
 }
 
-// requestView is what the client asked.
-type requestView struct {
-	Method, Target, Host string
-	Headers              []headerRow
-	Body                 string
-	Size                 int64
+// goneView is what can be said of a sample that is not there.
+type goneView struct {
+	ID     string
+	Detail string
 }
-
-type headerRow struct{ Name, Value string }
 
 // legView is one role's answer in short.
 type legView struct {
@@ -52,44 +64,125 @@ type legView struct {
 	Duration string
 	Size     int64
 	Cut      bool
-	Raw      string
+	Over     bool
 	Differs  mark
 }
 
-// bodyView is the three bodies side by side, or why they are not.
-type bodyView struct {
-	Lines []line
-	Note  string
-}
+// sampleParams are what the address of a sample's page may hold.
+var sampleParams = []string{"field", "view", "after", "open", "places", "run"}
 
 // sample answers GET /samples/{id}.
 func (s *Server) sample(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r, sampleParams...)
+	if err != nil {
+		return err
+	}
+	sample, err := s.findSample(r)
+	if p, is := errors.AsType[*problem](err); is && p.Status == http.StatusNotFound && r.Header.Get("HX-Request") == "" {
+		return s.goneSample(w, r, p)
+	}
+	if err != nil {
+		return err
+	}
+	page, err := s.samplePage(r, sample, q)
+	if err != nil {
+		return err
+	}
+	return s.render(w, r, http.StatusOK, "sample", page)
+}
+
+// goneSample says that a sample is not kept, and where others are.
+func (s *Server) goneSample(w http.ResponseWriter, r *http.Request, p *problem) error {
+	id := chi.URLParam(r, "id")
+	page := &samplePage{Gone: &goneView{ID: id, Detail: p.Detail}}
+	page.frame = s.frameFor(r, s.deps.DB.Snapshot(), "No such sample")
+	page.Still = true
+	return s.render(w, r, p.Status, "sample", page)
+}
+
+// backToSample answers GET where a form of the page was sent to.
+func (s *Server) backToSample(w http.ResponseWriter, r *http.Request) error {
 	sample, err := s.findSample(r)
 	if err != nil {
 		return err
 	}
+	http.Redirect(w, r, s.prefix+samplePath(sample.ID), http.StatusSeeOther)
+	return nil
+}
+
+// samplePage makes the page of a sample that is kept.
+func (s *Server) samplePage(r *http.Request, sample *store.Sample, q query) (*samplePage, error) {
 	snap := s.deps.DB.Snapshot()
-	page := samplePageOf(sample, verdictOf(snap, sample.Route))
+	if sample.Run != snap.Run.ID {
+		earlier, err := s.deps.DB.RunSnapshot(r.Context(), sample.Run)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil {
+			snap = earlier
+		}
+	}
+	page, err := s.sampleView(sample, q, snap)
+	if err != nil {
+		return nil, err
+	}
 	page.frame = s.frameFor(r, snap, fmt.Sprintf("Sample %d", sample.ID))
-	page.Still = true
-	return s.render(w, r, http.StatusOK, "sample", page)
+	page.Still, page.Scripts = true, []string{"sample.js"}
+	page.Exports, page.Ask, page.Shrink = s.exportsOf(sample), s.askForm(sample), s.shrinkForm(sample)
+	page.Near, err = s.neighboursOf(r.Context(), sample, q)
+	return page, err
+}
+
+// sampleView is what a page shows of answers, kept or given just now.
+func (s *Server) sampleView(sample *store.Sample, q query, snap *store.Snapshot) (*samplePage, error) {
+	view, err := q.choice("view", viewParsed, viewText, viewRaw)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := q.window()
+	if err != nil {
+		return nil, err
+	}
+	laid, err := layOut(sample, view)
+	if err != nil {
+		return nil, err
+	}
+	page := samplePageOf(sample, verdictOf(snap, sample.Route))
+	at := linesAt{s.prefix + samplePath(sample.ID), q.kept("field", "view", "run")}
+	page.Body = s.bodyView(sample, laid, lines, view, at)
+	rows := s.placeRows(sample, snap, laid, page.Body.Rows, at)
+	page.list(rows, q.text("places") == "all", at)
+	return page, nil
+}
+
+// kept are the parameters of these names that are given.
+func (q query) kept(names ...string) url.Values {
+	kept := url.Values{}
+	for _, name := range names {
+		if value := q.text(name); value != "" {
+			kept.Set(name, value)
+		}
+	}
+	return kept
 }
 
 // storedRole is where each column finds its response.
 var storedRole = [3]multicast.Role{multicast.Primary, multicast.Secondary, multicast.Candidate}
 
+// samplePageOf is the part of the page that needs nothing but the sample, and the verdict on its route.
 func samplePageOf(sample *store.Sample, v *diff.Verdict) *samplePage {
 	page := &samplePage{
 		ID: sample.ID, Exchange: sample.Exchange, Time: sample.Time, Route: sample.Route, Result: resultWords(sample.Result),
-		Request: requestOf(&sample.Request), Places: placesViewOf(sample), Headers: headerLines(sample),
-		Body: bodyLines(sample), Redactions: sample.Redactions, NoControl: sample.Responses[multicast.Secondary].Outcome == "",
+		Request: requestOf(&sample.Request, sample.RequestCut), Headers: headerLines(sample), Trailers: trailerLines(sample),
+		Redactions: sample.Redactions, NoControl: sample.Responses[multicast.Secondary].Outcome == "",
 	}
+	places := placesViewOf(sample)
 	for side, role := range storedRole {
 		page.Legs[side] = legViewOf(&sample.Responses[role], roleWords[side], sample.BodyCut[role])
 	}
-	page.Legs[control].Differs, page.Legs[candidate].Differs = differs(page.Places, control), differs(page.Places, candidate)
-	page.Drifted = driftedIn(sample, page.Places, v)
-	page.Sentence = sampleSentence(sample, page.Places, page.Drifted)
+	page.Legs[control].Differs, page.Legs[candidate].Differs = differs(places, control), differs(places, candidate)
+	page.Drifted = driftedIn(sample, places, v)
+	page.Sentence = sampleSentence(sample, places, page.Drifted)
 	return page
 }
 
@@ -181,20 +274,10 @@ func short(p *placeView, side int) string {
 	}
 }
 
-func requestOf(req *multicast.Request) requestView {
-	v := requestView{Method: req.Method, Target: req.Target, Host: req.Host, Size: int64(len(req.Body)), Body: printable(req.Body)}
-	for _, name := range sortedNames(req.Header) {
-		for _, value := range req.Header[name] {
-			v.Headers = append(v.Headers, headerRow{name, value})
-		}
-	}
-	return v
-}
-
 func legViewOf(resp *multicast.Response, role string, bodyCut bool) legView {
 	return legView{
 		Role: role, Asked: resp.Outcome != "", OK: resp.Outcome == multicast.OutcomeOK, Status: resp.Status,
 		Text: http.StatusText(resp.Status), Outcome: string(resp.Outcome), Detail: resp.Detail, Duration: took(resp.Duration),
-		Size: resp.Size, Cut: bodyCut, Raw: rawOf(resp),
+		Size: resp.Size, Cut: bodyCut, Over: resp.Over,
 	}
 }

@@ -43,6 +43,8 @@ type shrunk struct {
 	Asked       int               `json:"asked"`       // how many these were
 	Differences []diff.Difference `json:"differences"` // at the field, primary against candidate, when it showed last
 	Redacted    []string          `json:"redacted"`    // places of the request that were asked as redacted
+
+	request multicast.Request // as Request has it
 }
 
 // postShrink answers POST /api/v1/samples/{id}/shrink. Nothing is counted and nothing kept.
@@ -51,23 +53,32 @@ func (s *Server) postShrink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	k, err := s.shrinkOf(sample, keys)
+	a, err := s.shrink(w, r, sample, keys)
 	if err != nil {
 		return err
 	}
+	return writeJSON(w, a)
+}
+
+// shrink looks for the smallest request that shows a difference of a sample.
+func (s *Server) shrink(w http.ResponseWriter, r *http.Request, sample *store.Sample, keys map[string]json.RawMessage) (*shrunk, error) {
+	k, err := s.shrinkOf(sample, keys)
+	if err != nil {
+		return nil, err
+	}
 	if !enter(&s.shrinking, 1) {
 		w.Header().Set("Retry-After", "10")
-		return refuse(http.StatusTooManyRequests, "another sample is being made smaller, and they go one at a time; try again when it is done")
+		return nil, refuse(http.StatusTooManyRequests, "another sample is being made smaller, and they go one at a time; try again when it is done")
 	}
 	defer s.shrinking.Add(-1)
 	sent := unhurried(w)
 	a, err := k.run(r.Context())
 	s.deps.Log.Info("sample made smaller", "sample", sample.ID, "field", k.field, "asks", k.asks, "duration", time.Since(k.began).String())
 	if err != nil {
-		return asNotAsked(err)
+		return nil, asNotAsked(err)
 	}
 	sent()
-	return writeJSON(w, a)
+	return a, nil
 }
 
 var (
@@ -102,7 +113,7 @@ func (s *Server) shrinkOf(sample *store.Sample, keys map[string]json.RawMessage)
 		return nil, err
 	}
 	method := sample.Request.Method
-	if harmless := method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions; !harmless && !unsafe {
+	if !harmless(method) && !unsafe {
 		return nil, refuse(http.StatusConflict,
 			`what is left out of a %s may be what keeps it free of side effects, such as "dry_run"; if none can do harm, say {"unsafe": true}`, method)
 	}
@@ -291,6 +302,7 @@ func (k *shrinking) show(req *multicast.Request, a *shrunk) {
 	least := *req
 	least.Header = req.Header.Clone()
 	k.hide(least.Header)
+	a.request = least
 	a.Request = requestAnswer{
 		Method: least.Method, Target: least.Target, Host: least.Host, Header: headerOf(least.Header), Trailer: least.Trailer,
 		bodyAnswer: bodyOf(least.Body),

@@ -2,27 +2,33 @@ package web
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"shadowdiff/diff"
+	"shadowdiff/normalize"
 	"shadowdiff/store"
 )
 
-// textLinesMost bounds what is laid out line by line.
-const textLinesMost = 1500
+const (
+	textLinesMost = 20_000    // lines of a body that are laid out
+	textPairsMost = 2_000_000 // pairs of lines that are looked at to find the longest common subsequence
+	textAround    = 3         // equal lines that stay beside what differs
+)
 
-// textLines sets three bodies that are not all JSON side by side, line by line; bytes stand as a dump.
-func textLines(sample *store.Sample, bodies [3][]byte, asked [3]bool) []line {
+// text lays out three bodies line by line; bytes stand as a dump of their beginning.
+func (l *layout) text(sample *store.Sample, docs [3]*normalize.Document) {
+	l.As, l.Numbered = "text", true
 	var texts [3][]string
-	for side, body := range bodies {
-		switch {
-		case !asked[side]:
-		case utf8.Valid(body) && bytes.IndexByte(body, 0) < 0:
-			texts[side] = splitLines(string(body))
-		default:
-			texts[side] = binaryLines(&sample.Responses[storedRole[side]])
+	for side, doc := range docs {
+		if !l.Gone[side] {
+			texts[side] = l.linesOf(side, &doc.Body, sample.Responses[storedRole[side]].Body)
+		}
+	}
+	for side := range texts {
+		if l.Gone[side] {
+			texts[side] = texts[slices.Index(l.Gone[:], false)] // its column is not shown
 		}
 	}
 	differs := [3]diff.Level{control: bodyLevel(sample.Control), candidate: bodyLevel(sample.Candidate)}
@@ -35,36 +41,46 @@ func textLines(sample *store.Sample, bodies [3][]byte, asked [3]bool) []line {
 	}
 	m.same = func(i, j int) bool { return texts[control][i] == texts[candidate][j] }
 	var lines []line
+	before := unmarked
 	for _, row := range m.rows() {
-		lines = append(lines, textLine(row, texts, asked, differs))
+		next := textLine(row, texts, differs)
+		if next.Mark != unmarked && next.Mark != markFree && next.Mark != before { // a run of lines is one difference
+			l.Stops++
+			next.Stop = l.Stops
+		}
+		before = next.Mark
+		lines = append(lines, next)
 	}
-	return foldEqual(lines)
+	l.Lines = foldEqual(lines, textAround)
 }
 
-func splitLines(text string) []string {
-	if text == "" {
-		return nil
+// linesOf cuts a body into lines.
+func (l *layout) linesOf(side int, body *normalize.Body, sent []byte) []string {
+	if body.Kind == normalize.Binary || body.Kind == normalize.Digest || bytes.IndexByte(body.Bytes, 0) >= 0 {
+		return strings.Split(strings.TrimSpace(printable(sent)), "\n")
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	return lines[:min(len(lines), textLinesMost)]
+	lines := strings.SplitN(strings.TrimSuffix(string(body.Bytes), "\n"), "\n", textLinesMost+1)
+	if len(lines) > textLinesMost {
+		left := 1 + strings.Count(lines[textLinesMost], "\n")
+		l.Notes = append(l.Notes, fmt.Sprintf("Of the %s’s body the first %s lines are laid out; the file of it has %s more.",
+			roleWords[side], count(textLinesMost), count(int64(left))))
+		lines = lines[:textLinesMost]
+	}
+	return lines
 }
 
 // textLine marks what is unlike the primary's, on the sides whose body differs at all.
-func textLine(row [3]int, texts [3][]string, asked [3]bool, differs [3]diff.Level) line {
+func textLine(row [3]int, texts [3][]string, differs [3]diff.Level) line {
 	var l line
-	var unlike bool
-	reference, has := at(texts[primary], row[primary])
+	var text [3]string
+	var has [3]bool
 	for side := range texts {
-		text, ok := at(texts[side], row[side])
-		l.Cells[side] = cellOf(text, reference, !ok, !has)
-		l.Cells[side].Role = roleWords[side]
-		if asked[side] && (text != reference || ok != has) {
-			unlike = true
-		} else {
-			differs[side] = 0
+		text[side], has[side] = at(texts[side], row[side])
+		if has[side] {
+			l.Cells[side].No = row[side] + 1
 		}
 	}
-	l.Mark, l.Same = markOf(differs[candidate], differs[control]), !unlike
+	l.judge(text, has, differs)
 	return l
 }
 
@@ -75,21 +91,10 @@ func at(lines []string, i int) (string, bool) {
 	return lines[i], true
 }
 
-// matchLines pairs the lines of two texts: the longest common subsequence between what they begin and end with alike,
-// and what is left in each gap in order. It answers as aligner.partners does.
+// matchLines pairs the lines of two texts. It answers as aligner.partners does.
 func matchLines(left, right []string) (partner, extra []int) {
 	partner = slices.Repeat([]int{-1}, len(left))
-	head := 0
-	for head < min(len(left), len(right)) && left[head] == right[head] {
-		partner[head] = head
-		head++
-	}
-	tail := 0
-	for tail < min(len(left), len(right))-head && left[len(left)-1-tail] == right[len(right)-1-tail] {
-		partner[len(left)-1-tail] = len(right) - 1 - tail
-		tail++
-	}
-	matchMiddle(left[head:len(left)-tail], right[head:len(right)-tail], partner[head:len(left)-tail], head)
+	matchSpan(left, right, partner, 0, 8)
 	taken := make([]bool, len(right))
 	for _, j := range partner {
 		if j >= 0 {
@@ -104,7 +109,95 @@ func matchLines(left, right []string) (partner, extra []int) {
 	return partner, extra
 }
 
-// matchMiddle fills in partners from the table of longest common subsequences, which textLinesMost bounds.
+// matchSpan pairs what two spans begin and end with alike, and between that the longest common subsequence; what is left
+// in each gap is paired in order. Where the table for that would be too large, lines that stand once in either span hold
+// the two together, and what is between them is matched by itself, down to so many levels.
+func matchSpan(left, right []string, partner []int, offset, depth int) {
+	head := 0
+	for head < min(len(left), len(right)) && left[head] == right[head] {
+		partner[head] = offset + head
+		head++
+	}
+	tail := 0
+	for tail < min(len(left), len(right))-head && left[len(left)-1-tail] == right[len(right)-1-tail] {
+		partner[len(left)-1-tail] = offset + len(right) - 1 - tail
+		tail++
+	}
+	l, r, p := left[head:len(left)-tail], right[head:len(right)-tail], partner[head:len(left)-tail]
+	offset += head
+	if len(l)*len(r) <= textPairsMost {
+		matchMiddle(l, r, p, offset)
+		return
+	}
+	fixed := fixedLines(l, r)
+	if len(fixed) == 0 || depth == 0 {
+		for i := range min(len(l), len(r)) {
+			p[i] = offset + i
+		}
+		return
+	}
+	fromLeft, fromRight := 0, 0
+	for _, at := range append(fixed, [2]int{len(l), len(r)}) {
+		matchSpan(l[fromLeft:at[0]], r[fromRight:at[1]], p[fromLeft:at[0]], offset+fromRight, depth-1)
+		if at[0] < len(l) {
+			p[at[0]] = offset + at[1]
+		}
+		fromLeft, fromRight = at[0]+1, at[1]+1
+	}
+}
+
+// fixedLines are lines that stand once in either text, as many as are in the same order in both.
+func fixedLines(left, right []string) [][2]int {
+	type places struct{ right, lefts, rights int }
+	once := map[string]*places{}
+	for _, text := range left {
+		if once[text] == nil {
+			once[text] = &places{}
+		}
+		once[text].lefts++
+	}
+	for j, text := range right {
+		if at := once[text]; at != nil {
+			at.right, at.rights = j, at.rights+1
+		}
+	}
+	var pairs [][2]int
+	for i, text := range left {
+		if at := once[text]; at.lefts == 1 && at.rights == 1 {
+			pairs = append(pairs, [2]int{i, at.right})
+		}
+	}
+	return increasing(pairs)
+}
+
+// increasing is the longest part of pairs, sorted by their first, that is sorted by their second as well.
+func increasing(pairs [][2]int) [][2]int {
+	var ends []int // the last pair of the best sequence of each length
+	before := make([]int, len(pairs))
+	for i, pair := range pairs {
+		at, _ := slices.BinarySearchFunc(ends, pair[1], func(end, to int) int { return pairs[end][1] - to })
+		before[i] = -1
+		if at > 0 {
+			before[i] = ends[at-1]
+		}
+		if at == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[at] = i
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	var out [][2]int
+	for i := ends[len(ends)-1]; i >= 0; i = before[i] {
+		out = append(out, pairs[i])
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// matchMiddle fills in partners from the table of longest common subsequences, which textPairsMost bounds.
 func matchMiddle(left, right []string, partner []int, offset int) {
 	width := len(right) + 1
 	longest := make([]uint16, (len(left)+1)*width) // of left[i:] and right[j:]

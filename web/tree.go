@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"shadowdiff/normalize"
 )
 
 // node is one JSON value as a sample page shows it: members in the order sent, numbers as written.
@@ -14,11 +16,14 @@ type node struct {
 	text string   // a scalar's JSON text
 	keys []string // an object's
 	kids []*node
+
+	place map[string]int // of an object with many members: where each key stands last; made when it is first looked for
+	size  int            // lines that it takes, once counted
 }
 
 const (
-	treeDepth = 200    // deeper documents are shown raw
-	treeNodes = 50_000 // larger ones, too
+	treeDepth = 200     // deeper documents are shown raw
+	treeNodes = 300_000 // larger ones, too
 )
 
 var errTooLarge = errors.New("too deep or too large to be laid out")
@@ -76,6 +81,43 @@ func readNode(dec *json.Decoder, depth int, left *int) (*node, error) {
 	return n, err
 }
 
+// nodeOf is a value as it was read of a body: of one that is no JSON, or none that can be laid out as it was sent.
+func nodeOf(v *normalize.Value, depth int, left *int) (*node, error) {
+	if *left--; *left < 0 || depth == 0 {
+		return nil, errTooLarge
+	}
+	n := &node{}
+	add := func(v *normalize.Value) error {
+		kid, err := nodeOf(v, depth-1, left)
+		n.kids = append(n.kids, kid)
+		return err
+	}
+	switch v.Type {
+	case normalize.Array:
+		n.open = '['
+		for i := range v.Items {
+			if err := add(&v.Items[i]); err != nil {
+				return nil, err
+			}
+		}
+	case normalize.Object:
+		n.open = '{'
+		for i := range v.Members {
+			n.keys = append(n.keys, v.Members[i].Key)
+			if err := add(&v.Members[i].Value); err != nil {
+				return nil, err
+			}
+		}
+	case normalize.String:
+		n.text = quoted(v.Text)
+	case normalize.Null:
+		n.text = "null"
+	default:
+		n.text = v.Text
+	}
+	return n, nil
+}
+
 func scalarText(token any) string {
 	switch t := token.(type) {
 	case json.Number:
@@ -102,12 +144,45 @@ func (n *node) member(key string) *node {
 	if n == nil || n.open != '{' {
 		return nil
 	}
+	if len(n.keys) > 16 {
+		if i, known := n.places()[key]; known {
+			return n.kids[i]
+		}
+		return nil
+	}
 	for i := len(n.keys) - 1; i >= 0; i-- {
 		if n.keys[i] == key {
 			return n.kids[i]
 		}
 	}
 	return nil
+}
+
+func (n *node) places() map[string]int {
+	if n.place == nil {
+		n.place = make(map[string]int, len(n.keys))
+		for i, key := range n.keys {
+			n.place[key] = i
+		}
+	}
+	return n.place
+}
+
+// lines is how many lines a value takes when nothing is folded: one, or one for each bracket and those of what is between.
+func (n *node) lines() int {
+	if n.size > 0 {
+		return n.size
+	}
+	n.size = 1
+	if len(n.kids) > 0 {
+		n.size = 2
+	}
+	for i, kid := range n.kids {
+		if n.open == '[' || n.member(n.keys[i]) == kid {
+			n.size += kid.lines()
+		}
+	}
+	return n.size
 }
 
 // item is an array's element, nil outside of it.

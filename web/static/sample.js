@@ -1,0 +1,95 @@
+// The sample page beyond being read: n and p go to the next and the previous difference, buttons copy, and a form that
+// takes its time says so.
+(() => {
+  "use strict";
+
+  // The difference that one is at is the one that was gone to last, or the first one below the middle of the window.
+  let at = null;
+  const stops = () => [...document.querySelectorAll("#body [data-stop]")].filter((el) => el.checkVisibility());
+  const go = (el) => {
+    at?.classList.remove("at");
+    at = el;
+    el.classList.add("at");
+    el.scrollIntoView({block: "center"});
+    el.focus({preventScroll: true});
+  };
+  const step = (by) => {
+    const list = stops();
+    const here = at && at.isConnected ? list.indexOf(at) : -1;
+    if (here >= 0) {
+      const next = list[here + by];
+      if (next) return go(next);
+      const more = by > 0 && document.querySelector("#body .compare > .rest:last-child a"); // differences that are not on the page yet
+      if (more) more.click();
+      return;
+    }
+    const middle = innerHeight / 2;
+    const below = list.findIndex((el) => el.getBoundingClientRect().top > middle);
+    const first = by > 0 ? (below < 0 ? list.length - 1 : below) : (below < 0 ? list.length - 1 : Math.max(below - 1, 0));
+    if (list[at === null && scrollY < 40 && by > 0 ? 0 : first]) go(list[at === null && scrollY < 40 && by > 0 ? 0 : first]);
+  };
+  addEventListener("keydown", (e) => {
+    if (e.defaultPrevented || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || document.querySelector("dialog[open]")) return;
+    if (e.target.closest?.("input:not([type=radio]), textarea, select")) return;
+    if (document.getElementById("keys-on")?.checked === false) return;
+    if (e.key !== "n" && e.key !== "p") return;
+    e.preventDefault();
+    step(e.key === "n" ? 1 : -1);
+  });
+  const follow = () => {
+    const named = location.hash.startsWith("#d") && document.getElementById(location.hash.slice(1));
+    if (named) go(named.closest(".line"));
+  };
+  addEventListener("hashchange", follow);
+  follow();
+
+  // Copying: without leave to write to the clipboard, as on a page that is not served securely, by way of a selection.
+  const write = async (text) => {
+    if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) throw new Error("not copied");
+  };
+  const copy = async (button) => {
+    const word = button.dataset.word ??= button.textContent;
+    try {
+      let text;
+      if (button.dataset.copy) text = document.querySelector(button.dataset.copy).textContent;
+      else {
+        const answer = await fetch(button.dataset.copyFrom);
+        if (!answer.ok) throw new Error(String(answer.status));
+        text = await answer.text();
+      }
+      await write(text);
+      button.textContent = "Copied ✓";
+    } catch {
+      button.textContent = "Not copied";
+    }
+    setTimeout(() => { button.textContent = word; }, 2500);
+  };
+  document.body.addEventListener("click", (e) => {
+    const button = e.target.closest("[data-copy], [data-copy-from]");
+    if (button) copy(button);
+  });
+
+  // The page waits for what a form asks for: it tells for how long by now.
+  document.body.addEventListener("submit", (e) => {
+    const form = e.target.closest("[data-waits]");
+    if (!form) return;
+    const said = form.querySelector(".waiting");
+    const began = Date.now();
+    const tell = () => { said.textContent = form.dataset.waits + " " + Math.round((Date.now() - began) / 1000) + " s"; };
+    setTimeout(() => { for (const b of form.querySelectorAll("button")) b.disabled = true; }); // after the form is sent
+    setTimeout(tell, 300);
+    const ticking = setInterval(tell, 1000);
+    addEventListener("pageshow", () => { // come back to by the browser's own button
+      clearInterval(ticking);
+      said.textContent = "";
+      for (const b of form.querySelectorAll("button")) b.disabled = false;
+    }, {once: true});
+  });
+})();
