@@ -36,6 +36,7 @@ type comparedSide struct {
 	Rate, Raw, Noise    string
 	Interval, P99, Took string
 	Excess              whisker
+	Informing           int64 // of what is confirmed
 
 	budget float64
 }
@@ -140,6 +141,9 @@ func (s *Server) comparedSide(word string, run *comparedRun, snap *store.Snapsho
 		side.Rate, side.Interval = rate(run.Equivalence, run.EquivBounds[1]-run.EquivBounds[0]), between(run.EquivBounds[0], run.EquivBounds[1])
 		side.Raw, side.Noise = share(int64(math.Round(run.RawRate*float64(run.Compared))), run.Compared), share(int64(math.Round(run.NoiseRate*float64(run.Compared))), run.Compared)
 	}
+	for i := range snap.Verdict.Differences[:run.Confirmed] {
+		side.Informing += int64(one(snap.Verdict.Differences[i].Informs))
+	}
 	if run.P99Ratio != nil {
 		side.P99 = threeDigits(*run.P99Ratio) + "\u202f×"
 	}
@@ -175,9 +179,13 @@ func compareSentence(a *compareAnswer, c *store.Contrast) string {
 	confirmed := things(int64(were), "confirmed difference")
 	switch {
 	case gone+unseen == were && were == 1:
-		text += "no longer shows the " + "confirmed difference of " + then
+		text += "no longer shows the confirmed difference of " + then
 	case gone+unseen == were:
 		text += "no longer shows any of the " + confirmed + " of " + then
+	case gone+unseen == 0 && fates[store.FateStill] == were && were > 1:
+		text += "still has all " + confirmed + " of " + then
+	case gone+unseen == 0 && fates[store.FateStill] == were:
+		text += "still has the confirmed difference of " + then
 	case gone+unseen == 0:
 		text += "still has " + fmt.Sprintf("%s of the %s of %s", numberOrNone(fates[store.FateStill]), confirmed, then)
 	default:
@@ -320,6 +328,9 @@ func contrastCellOf(f *comparedField, side *sideAnswer, run *comparedSide, id in
 	})
 	if side.ExcessBounds != [2]float64{-1, 1} {
 		w := whiskerOf(float64(side.CandidateOnly-side.ControlOnly)/float64(side.Compared), side.ExcessBounds, run.budget)
+		if f.Kind == diff.TestDrift || f.Kind == diff.TestExtent {
+			w = w.leaning()
+		}
 		cell.Excess = &w
 	} else if side.CandidateOnly+side.ControlOnly+side.Both == 0 {
 		cell.Counts, cell.Path = fmt.Sprintf("not seen in %s", count(side.Compared)), ""

@@ -103,7 +103,7 @@ func (s *Server) writeRules(w http.ResponseWriter, r *http.Request, status int, 
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), "Rules"), Search: q.text("q"), Draft: draft, Headers: s.headersView(),
 		ReadOnly: s.cfg.ReadOnly, Changes: s.deps.Rulebook != nil, File: s.deps.Instance().File,
 	}
-	page.Here = "rules"
+	page.Here, page.Scripts = "rules", []string{"sample.js"} // it copies, and tells how long a form takes
 	rules := s.rules()
 	if err := s.listOnPage(page, rules, q); err != nil {
 		return err
@@ -262,12 +262,12 @@ func asOne(item string) string {
 
 // scopeOf says where a rule holds.
 func scopeOf(c *normalize.RuleConfig) string {
-	scope := "all routes"
+	scope := "on all routes"
 	if c.Route != "" && c.Route != "*" {
-		scope = c.Route
+		scope = "on " + c.Route
 	}
 	if c.Role != "" {
-		scope += ", the " + c.Role + "’s answers only"
+		scope += ", in the " + c.Role + "’s answers only"
 	}
 	return scope
 }
@@ -287,6 +287,8 @@ func ruleDid(rule *Rule) string {
 		return ""
 	case u.Changed == 0:
 		return fmt.Sprintf("none of %s changed", things(u.Values, "value"))
+	case u.Changed == u.Values && u.Effective == u.Matched:
+		return fmt.Sprintf("%s changed", things(u.Changed, "value"))
 	}
 	return fmt.Sprintf("%s of %s changed, in %s", count(u.Changed), things(u.Values, "value"), things(u.Effective, "answer"))
 }
@@ -348,6 +350,7 @@ func (s *Server) suggestOnPage(page *rulesPage) error {
 			return err
 		}
 		text := asOne(item.Rule)
+		item.Reason, item.Effect = sentenceOf(item.Reason), sentenceOf(item.Effect)
 		page.Suggestions = append(page.Suggestions, suggestionRow{
 			suggestionItem: item, Text: text, Path: fieldPath(route, item.Field),
 			Preview: listPath("/rules", "draft", text, "try", "true") + "#trial",

@@ -143,7 +143,7 @@ func runsSentence(page *runsPage) string {
 		return text + ". It is the first run, so there is none to compare it with yet."
 	}
 	if before := &page.Rows[1]; before.Word != nil && before.Confirmed != nil && now.Confirmed != nil {
-		text += fmt.Sprintf("; %s confirmed, %s before it in %s", things(int64(*now.Confirmed), "difference"), count(int64(*before.Confirmed)), before.Label)
+		text += fmt.Sprintf("; %s, against %s in %s before it", things(int64(*now.Confirmed), "confirmed difference"), count(int64(*before.Confirmed)), before.Label)
 	}
 	return text + "."
 }
