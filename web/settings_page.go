@@ -89,7 +89,7 @@ func (s *Server) settings(w http.ResponseWriter, r *http.Request) error {
 		frame: s.frameFor(r, snap, "Settings"), Shadowing: state, Rate: shareText(state.Sample),
 		Targets: targetRows(now, counts), Holds: holdsOf(now.Limits, counts), Guard: guardGauges(state.Guard),
 		Store: storeOf(now.Limits, health), Config: configView{now.File, now.Loaded, now.Reload},
-		Build: now.Build, Listen: now.Targets.Listen, Admin: s.cfg.Listen, Phase: now.Phase, Failed: now.Failed,
+		Build: now.Build, Listen: now.Targets.Listen, Admin: r.Host, Phase: now.Phase, Failed: now.Failed,
 		Started: counts.Started, Up: lasting(time.Since(counts.Started)), Token: s.cfg.Token != "",
 	}
 	page.Here = "settings"

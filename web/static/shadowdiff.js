@@ -79,7 +79,7 @@
   document.body.addEventListener("htmx:sse:after:connection", () => stale(false));
   document.body.addEventListener("htmx:sse:error", () => stale(true));
   document.body.addEventListener("htmx:sse:before:connection", (e) => {
-    if (e.detail.connection.attempt > 0 && Date.now() - tick < 2 * TICK && !document.hidden && Date.now() - shown > 5000) stale(true);
+    if (e.detail.connection.attempt > 0 && !document.hidden && Date.now() - shown > 5000) stale(true);
   });
   document.body.addEventListener("htmx:sse:close", () => { if (!document.hidden) stale(true); });
   let shown = 0; // when the page came to the front: its stream was put down on purpose before
