@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,17 +22,30 @@ const (
 	gorResponse = "2"
 )
 
-// gorWait is how many requests wait for the answer that stands further down.
-const gorWait = 1000
+// GoReplay writes messages down when it has put them together from packets: an answer may stand before its request, and
+// requests not in their order. So many requests, or bytes, are held to mend that.
+const (
+	gorWait  = 1000
+	gorBytes = 64 << 20
+)
 
 // gor reads GoReplay's files: messages as they went over the wire, each with a line of its own before it (kind, id, time
 // in ns, and of answers how long they took) and one of monkeys behind.
 type gor struct {
 	lines   lines
-	waiting []*gorPending
+	waiting []*gorPending // by time
 	byID    map[string]*gorPending
+	answers map[string]gorMessage // that came before their requests
+	held    int                   // bytes
 	bad     []*Bad
 	err     error
+}
+
+// gorMessage is one message, not read yet.
+type gorMessage struct {
+	line    int
+	fields  []string
+	payload []byte
 }
 
 type gorPending struct {
@@ -40,7 +54,7 @@ type gorPending struct {
 }
 
 func newGor(text *bufio.Reader) *gor {
-	return &gor{lines: lines{r: text}, byID: map[string]*gorPending{}}
+	return &gor{lines: lines{r: text}, byID: map[string]*gorPending{}, answers: map[string]gorMessage{}}
 }
 
 func (g *gor) next() (*Record, error) {
@@ -50,17 +64,35 @@ func (g *gor) next() (*Record, error) {
 			g.bad = g.bad[1:]
 			return nil, bad
 		}
-		if len(g.waiting) > 0 && (g.err != nil || len(g.waiting) > gorWait || g.waiting[0].rec.Answer != nil) {
-			first := g.waiting[0]
-			g.waiting = g.waiting[1:]
-			delete(g.byID, first.id)
-			return first.rec, nil
+		if len(g.waiting) > 0 && (g.err != nil || len(g.waiting) > gorWait || g.held > gorBytes) {
+			return g.first(), nil
 		}
 		if g.err != nil {
 			return nil, g.err
 		}
 		g.read()
 	}
+}
+
+// first hands on the request that came first.
+func (g *gor) first() *Record {
+	p := g.waiting[0]
+	g.waiting = g.waiting[1:]
+	if g.byID[p.id] == p {
+		delete(g.byID, p.id)
+	}
+	if g.held -= sizeOf(p.rec); len(g.waiting) == 0 {
+		g.held = 0
+	}
+	return p.rec
+}
+
+func sizeOf(r *Record) int {
+	n := len(r.Request.Body) + 1024
+	if r.Answer != nil {
+		n += len(r.Answer.Body)
+	}
+	return n
 }
 
 // read takes one message.
@@ -115,26 +147,46 @@ func (g *gor) message(line int, message []byte) error {
 	if !looksGor.Match(head) || len(fields) < 3 {
 		return fmt.Errorf("%q begins no message of GoReplay", shorten(string(head)))
 	}
+	m := gorMessage{line, fields, payload}
 	switch fields[0] {
 	case gorRequest:
-		rec, err := parseGorRequest(fields, payload)
-		if err != nil {
-			return err
-		}
-		rec.Line = line
-		p := &gorPending{rec: rec, id: fields[1]}
-		g.waiting = append(g.waiting, p)
-		g.byID[p.id] = p
+		return g.request(m)
 	case gorResponse:
 		if p := g.byID[fields[1]]; p != nil && p.rec.Answer == nil {
-			answer, err := parseGorResponse(fields, payload, p.rec.Request.Method)
-			if err != nil {
-				return err
-			}
-			p.rec.Answer = answer
+			return p.answer(m)
+		}
+		if len(g.answers) < gorWait {
+			g.answers[fields[1]] = m
 		}
 	}
 	return nil
+}
+
+func (g *gor) request(m gorMessage) error {
+	rec, err := parseGorRequest(m.fields, m.payload)
+	if err != nil {
+		return err
+	}
+	rec.Line = m.line
+	p := &gorPending{rec: rec, id: m.fields[1]}
+	at := len(g.waiting)
+	for at > 0 && g.waiting[at-1].rec.Time.After(rec.Time) {
+		at--
+	}
+	g.waiting = slices.Insert(g.waiting, at, p)
+	g.byID[p.id] = p
+	if answer, early := g.answers[p.id]; early {
+		delete(g.answers, p.id)
+		err = p.answer(answer)
+	}
+	g.held += sizeOf(rec)
+	return err
+}
+
+// answer adds the answer to a request. One that cannot be read leaves the request as it is.
+func (p *gorPending) answer(m gorMessage) (err error) {
+	p.rec.Answer, err = parseGorResponse(m.fields, m.payload, p.rec.Request.Method)
+	return err
 }
 
 func parseGorRequest(fields []string, payload []byte) (*Record, error) {

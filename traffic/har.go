@@ -32,8 +32,9 @@ type harEntry struct {
 		BodySize int64 `json:"bodySize"`
 	} `json:"request"`
 	Response struct {
-		Status  int         `json:"status"`
-		Headers []harHeader `json:"headers"`
+		Status   int         `json:"status"`
+		Headers  []harHeader `json:"headers"`
+		BodySize int64       `json:"bodySize"`
 		Content struct {
 			Size     int64  `json:"size"`
 			Text     string `json:"text"`
@@ -221,7 +222,7 @@ func (e *harEntry) answer(method string) (*Response, error) {
 	} else {
 		a.Body = []byte(res.Content.Text)
 	}
-	a.Cut = len(a.Body) == 0 && res.Content.Size > 0 && method != http.MethodHead
+	a.Cut = len(a.Body) == 0 && (res.Content.Size > 0 || res.BodySize > 0) && method != http.MethodHead
 	if a.Size = int64(len(a.Body)); a.Cut {
 		a.Size = res.Content.Size
 	}

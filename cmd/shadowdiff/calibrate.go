@@ -75,10 +75,14 @@ func (c *config) mayBeCalled(name string) error {
 	return nil
 }
 
-// kept is the fingerprint of rules as a run has it: no run of a candidate goes on where one of known-good code ended.
+// kept is the fingerprint of rules as a run has it: no run of a candidate goes on where one of known-good code ended, nor
+// one of clients where a replay did.
 func (c *config) kept(rules string) string {
-	if c.Calibrate {
+	switch {
+	case c.Calibrate:
 		return diff.CalibrationRun + " " + rules
+	case c.Replay:
+		return "replay " + rules
 	}
 	return rules
 }

@@ -31,6 +31,7 @@ type config struct {
 	Web              web.Config        `yaml:"web"`
 	Webhook          web.WebhookConfig `yaml:"webhook"`
 
+	Replay    bool `yaml:"-"` // what is counted is a replay, and goes on with no run of clients
 	Calibrate bool `yaml:"-"` // known-good code answers in the candidate's place: Candidate, Run and more are as that needs
 }
 

@@ -14,7 +14,7 @@ import (
 
 // road is the order of the packages: each imports only those before it.
 func road() []string {
-	return []string{"traffic", "multicast", "normalize", "record", "diff", "store", "web", "cmd/shadowdiff"}
+	return []string{"traffic", "multicast", "normalize", "record", "replay", "diff", "store", "web", "cmd/shadowdiff"}
 }
 
 // TestImportsFollowTheRoad reads every Go file of the module. Besides the order of the road: fixtures are imported by

@@ -43,10 +43,8 @@ func commands() []command {
 		{"check", "print every fault of a configuration file", runCheck},
 		{"diff", "compare two responses as the service would", runDiff},
 		{"gate", "wait for the verdict; an exit code for CI", runGate},
-		{
-			"replay", "feed recorded traffic through the same comparison (not in this version yet)",
-			notYet("replay", "send the traffic through shadowdiff serve until then"),
-		},
+		{"record", "serve clients from the primary and record the traffic, nothing else", runRecord},
+		{"replay", "ask recorded traffic again, and judge the answers", runReplay},
 		{"backup", "save the database of a running shadowdiff", runBackup},
 		{"version", "print version, commit and Go version", runVersion},
 	}
@@ -111,14 +109,6 @@ func unknownCommand(name string, std stdio) int {
 		fmt.Fprintf(std.err, "shadowdiff: unknown command %q; `shadowdiff help` lists them\n", name)
 	}
 	return exitTrouble
-}
-
-// notYet stands for a command that has its name already and nothing behind it; it says what serves instead.
-func notYet(name, instead string) func([]string, stdio) int {
-	return func(_ []string, std stdio) int {
-		fmt.Fprintf(std.err, "shadowdiff %s: not in this version yet; %s\n", name, instead)
-		return exitTrouble
-	}
 }
 
 func printHelp(w io.Writer) {

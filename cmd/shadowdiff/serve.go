@@ -86,15 +86,21 @@ func flagOf(key string) string {
 
 // givenFlags are the flags that were set, by the key that each overrides.
 func givenFlags(fs *flag.FlagSet) flagValues {
+	given := givenOf(fs, serveFlags())
+	calibration(fs, given)
+	return given
+}
+
+// givenOf are those of a command's flags that were set and stand for a key.
+func givenOf(fs *flag.FlagSet, flags []serveFlag) flagValues {
 	given := make(flagValues)
-	for _, o := range serveFlags() {
+	for _, o := range flags {
 		fs.Visit(func(f *flag.Flag) {
 			if f.Name == o.flag {
 				given[o.key] = flagValue{"-" + f.Name, f.Value.String()}
 			}
 		})
 	}
-	calibration(fs, given)
 	return given
 }
 

@@ -31,6 +31,7 @@ type service struct {
 	names   *normalize.Names
 	web     *web.Server
 	webhook *web.Webhook
+	record  recording
 	traffic net.Listener
 	admin   net.Listener
 	parts   parts
@@ -84,6 +85,9 @@ func (s *service) open(cfg config) (err error) {
 	if err = cfg.Web.Reached(s.admin.Addr()); err != nil {
 		return err
 	}
+	if err = s.record.open(cfg, s.log); err != nil {
+		return err
+	}
 	metrics := web.NewMetrics()
 	s.proxy, err = multicast.New(cfg.Config, multicast.Deps{
 		Log:           s.log,
@@ -91,6 +95,7 @@ func (s *service) open(cfg config) (err error) {
 		Observe:       metrics.Observe,
 		ObserveShadow: metrics.ObserveShadow,
 		Turned:        func(turn multicast.Turn) { s.web.Turned(turn) }, // the proxy runs when all is open
+		Record:        s.record.take(),
 	})
 	if err != nil {
 		return fmt.Errorf("setting up the proxy: %w", err)
@@ -241,6 +246,7 @@ func (s *service) read(ctx context.Context) (clients *part, read bool) {
 func (s *service) shadow(ctx context.Context, clients *part) *part {
 	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "webhook", s.webhook.Run)
+	s.parts.start(ctx, "recorder", s.record.Run)
 	proxy := s.parts.start(ctx, "proxy", s.proxy.Run)
 	select {
 	case <-s.proxy.Running():
@@ -262,7 +268,7 @@ func (s *service) stop() error {
 	s.log.Info("stopping", "drain", drain.String())
 	until := time.Now().Add(drain)
 	s.parts.tell("reload")
-	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("reading"), s.parts.stop("pages"), s.parts.stop("webhook"))
+	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("recorder"), s.parts.stop("reading"), s.parts.stop("pages"), s.parts.stop("webhook"))
 	if s.endReloads(until) {
 		err = errors.Join(err, s.parts.stop("reload"))
 	} else {
