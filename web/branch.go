@@ -13,7 +13,7 @@ type fieldRow struct {
 	findingView
 	Alone, ControlAlone int64      // requests in which one side alone disagrees, at its test
 	Leans               bool       // its counts are leanings
-	Also                []kindView // tests besides its own that lean, or are confirmed
+	Also                []kindView // extent and drift, where they lean or are confirmed besides its own test
 	Candidates          string     // path of the kept samples in which the candidate alone differs here
 	Controls            string
 	Samples             string // of those that differ here at all
@@ -142,7 +142,7 @@ func fieldRowOf(f *diff.Finding, t *diff.FieldTally, budget, most float64) *fiel
 	}
 	for i := range t.Tests {
 		test, counts := diff.Test(i), &t.Tests[i]
-		if test != f.Kind && (counts.Confirmed != nil || evidence(test, counts.Counts) >= suspect) {
+		if test != f.Kind && test >= diff.TestExtent && (counts.Confirmed != nil || evidence(test, counts.Counts) >= suspect) {
 			row.Also = append(row.Also, kindView{test, testMeaning(test), counts.Confirmed != nil})
 		}
 	}

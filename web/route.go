@@ -173,8 +173,8 @@ type spreadView struct {
 
 func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
 	var view latencyView
-	lo, known := t.Secondary.Quantile(.05)
-	lo2, known2 := t.Candidate.Quantile(.05)
+	lo, known := t.Secondary.Quantile(.01)
+	lo2, known2 := t.Candidate.Quantile(.01)
 	if !known || !known2 {
 		return view
 	}
@@ -275,7 +275,7 @@ func shapesOf(candidate, control *diff.Sketch, on scale) [2]string {
 		var bins [shapeBins]float64
 		for read := range shapeReads {
 			d, _ := sketch.Quantile((float64(read) + .5) / shapeReads)
-			if x := on.across(d); x < 100 {
+			if x := on.across(d); x > 0 && x < 100 {
 				bins[int(x*shapeBins/100)]++
 			}
 		}
