@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"shadowdiff/normalize"
 )
@@ -46,7 +47,10 @@ func parse(fs *flag.FlagSet, args []string, std stdio) (code int, done bool) {
 func flagFault(fs *flag.FlagSet, err error) string {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
-		return err.Error()
+		return withUnit(fs, err.Error())
+	}
+	if instead := fromDiffy(name); instead != "" && fs.Name() == "serve" {
+		return fmt.Sprintf("-%s is Diffy's: %s", name, instead)
 	}
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
@@ -74,4 +78,20 @@ func printFlags(fs *flag.FlagSet) {
 		}
 		fmt.Fprintf(fs.Output(), "  %-22s %s\n", head, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 25)))
 	})
+}
+
+// withUnit words anew what the flag package says of a time that is none: "parse error".
+func withUnit(fs *flag.FlagSet, fault string) string {
+	before, wordless := strings.CutSuffix(fault, ": parse error")
+	_, name, _ := strings.Cut(before, " for flag -")
+	f := fs.Lookup(name)
+	if !wordless || f == nil {
+		return fault
+	}
+	if get, ok := f.Value.(flag.Getter); ok {
+		if _, ok := get.Get().(time.Duration); ok {
+			return before + ": give a time with its unit, as 5s, 10m or 1h30m"
+		}
+	}
+	return fault
 }

@@ -110,8 +110,11 @@ func (g *gate) prepare(fs *flag.FlagSet, tokenFile, ca string) (err error) {
 	if len(g.urls) == 0 {
 		g.urls = []string{"http://127.0.0.1:8881"}
 	}
-	for _, file := range []string{g.junit, g.report} {
-		if err := canReplace(file); err != nil {
+	for _, file := range []struct{ flag, name string }{{"-junit", g.junit}, {"-report", g.report}} {
+		if file.name == "-" {
+			return fmt.Errorf("%s -: standard output has the verdict; name a file", file.flag)
+		}
+		if err := canReplace(file.name); err != nil {
 			return err
 		}
 	}
@@ -134,6 +137,9 @@ func (g *gate) judge(ctx context.Context) int {
 	log := newGateLog(g.std.err, g.subject(), started)
 	last, code, trouble := g.watch(ctx, log)
 	log.end()
+	if last != nil {
+		g.readDrops(last)
+	}
 	out := outcome{code: code, trouble: trouble, last: last, started: started, ended: time.Now()}
 	if err := g.tell(&out); err != nil {
 		fmt.Fprintf(g.std.err, "shadowdiff gate: %s\n", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shadowdiff/diff"
+	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
 
@@ -29,6 +30,8 @@ type gateService struct {
 	URL      string     `json:"url"`
 	Run      *store.Run `json:"run"` // null: never seen
 	Compared int64      `json:"compared"`
+
+	Dropped map[multicast.Reason]int64 `json:"dropped,omitempty"` // sampled requests that were given up, by reason
 }
 
 func writeGateJSON(w io.Writer, g *gate, out *outcome) error {
@@ -44,7 +47,7 @@ func writeGateJSON(w io.Writer, g *gate, out *outcome) error {
 		v.Differences = confirmedOf(s.verdict)
 		j.Word, j.Answer = v.Word, &v
 		for _, p := range s.services {
-			j.Services = append(j.Services, gateService{p.url, &p.run, p.compared})
+			j.Services = append(j.Services, gateService{p.url, &p.run, p.compared, p.drops.by})
 		}
 		for i := range v.Differences {
 			j.Pages = append(j.Pages, s.pageOf(v.Differences[i]))

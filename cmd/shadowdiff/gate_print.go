@@ -186,6 +186,7 @@ func printState(w io.Writer, s *state) {
 	}
 	printConfirmed(w, s)
 	printNotJudged(w, v)
+	printDrops(w, s)
 	fmt.Fprintln(w)
 	for _, p := range s.services {
 		fmt.Fprintf(w, "%s/  %s since %s, %s compared\n", p.url, runWord(p.run.Name), p.run.Started.UTC().Format(time.RFC3339), humanize.Comma(p.compared))
@@ -246,4 +247,13 @@ func printNotJudged(w io.Writer, v *diff.Verdict) {
 		names = append(names, humanize.Comma(int64(beyond))+" more")
 	}
 	fmt.Fprintf(w, "\nNot judged: %s.\n", strings.Join(names, "; "))
+}
+
+// printDrops says what the verdict is not on.
+func printDrops(w io.Writer, s *state) {
+	for _, p := range s.services {
+		if p.drops.matter() {
+			fmt.Fprintf(w, "\nNot looked at: at %s/ %s.\n", p.url, p.drops.text())
+		}
+	}
 }

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"shadowdiff/multicast"
 )
 
 // trial is a service with three upstreams of which the candidate's price is what a test makes it.
@@ -134,6 +136,9 @@ func TestAGateTellsTrouble(t *testing.T) {
 		"did you mean -wait?":                       {"-wiat", "1m"},
 		"unexpected argument":                       {"v2"},
 		"is below 0":                                {"-wait", "-1s"},
+		"for flag -wait: give a time with its unit": {"-wait", "5"},
+		"-junit -: standard output has the verdict": {"-junit", "-"},
+		"-report -: standard output has the verdic": {"-report", "-"},
 		"-token-file: open":                         {"-token-file", filepath.Join(t.TempDir(), "none")},
 		"is empty":                                  {"-token-file", empty},
 		"holds no certificate":                      {"-ca", empty},
@@ -199,6 +204,55 @@ func TestCountsOfSeveralServicesAddUp(t *testing.T) {
 	if report := readJUnit(t, file); report.Suites[0].Tests != 3 || report.Suites[0].Failures != 2 {
 		t.Errorf("JUnit of both: %+v", report)
 	}
+}
+
+// Runs of different names are not added up, unless nobody has named them.
+func TestRunsOfDifferentNamesDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	one := startTrial(t, proves)
+	other := startTwin(t, one)
+	begin := func(tr *trial, name string) {
+		t.Helper()
+		if status, answer := tr.ask(http.MethodPost, "/api/v1/runs", `{"name": "`+name+`"}`); status != http.StatusCreated {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	both := []string{"-url", one.svc.AdminURL(), "-url", other.svc.AdminURL(), "-wait", "0"}
+	begin(one, "")
+	gated(both...).must(t, "run 2 and run 1", exitUndecided)
+	begin(one, "v2")
+	gated(both...).must(t, "v2 and run 1", exitTrouble, `"v2" at `+one.svc.AdminURL()+` and "run 1" at `, "give the one that is meant with -run")
+	begin(other, "v2")
+	gated(both...).must(t, "v2 on both", exitUndecided)
+	begin(other, "v3")
+	gated(both...).must(t, "v2 and v3", exitTrouble, `"v2" at `, `"v3" at `)
+	gated(append(both, "-run", "v2")...).must(t, "v2 by its name", exitUndecided)
+}
+
+// A verdict that is on a part of what was sampled says so.
+func TestAGateTellsWhatWasDropped(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	shop := newPeer(t, "shop", func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Shadow-Request") != "" {
+			<-hold
+		}
+	})
+	l := serveFile(t, addresses(shop, shop, shop)+"shadow: {concurrency: 1, queue: 1, timeout: 1h}\n")
+	c := l.connect()
+	for range 5 {
+		if got := c.get("/items"); got != "200 " {
+			t.Errorf("got %q", got)
+		}
+	}
+	l.eventually("three are dropped", func() bool { return l.svc.proxy.Counts().Dropped[multicast.ReasonQueue] == 3 })
+	close(hold)
+	l.settled()
+	l.eventually("they are told", func() bool { return l.svc.db.Snapshot().Counters.Compared == 2 })
+	s := gated("-url", l.svc.AdminURL(), "-wait", "0")
+	s.must(t, "most were dropped", exitUndecided, "Not looked at: at "+l.svc.AdminURL()+"/ 60 % of the sampled requests were dropped: 3 as queue (lower the rate")
+	s = gated("-url", l.svc.AdminURL(), "-wait", "0", "-json")
+	s.must(t, "as JSON", exitUndecided, `"dropped":{"queue":3}`)
 }
 
 // startTwin is another proxy before the same upstreams.

@@ -30,6 +30,7 @@ type proxied struct {
 	url      string
 	run      store.Run
 	compared int64
+	drops    drops // read at the end
 }
 
 // ended says whether no more will come: every service's run is over.
@@ -108,7 +109,7 @@ func (v *view) one(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, v.absent(ctx, base, err)
 	}
-	s := &state{services: []proxied{{base, whole.Run, whole.Compared}}, verdict: &whole.Verdict, alpha: whole.Alpha}
+	s := &state{services: []proxied{{url: base, run: whole.Run, compared: whole.Compared}}, verdict: &whole.Verdict, alpha: whole.Alpha}
 	if v.gate.route == "" {
 		return s, nil
 	}
@@ -162,9 +163,12 @@ func (v *view) several(ctx context.Context) (*state, error) {
 			return nil, v.absent(ctx, base, err)
 		}
 		exports, tallies = append(exports, e), append(tallies, e.Tallies)
-		s.services = append(s.services, proxied{base, e.Run, e.Tallies.Total.Compared})
+		s.services = append(s.services, proxied{url: base, run: e.Run, compared: e.Tallies.Total.Compared})
 	}
 	if err := addable(v.gate.urls, exports); err != nil {
+		return nil, final{err}
+	}
+	if err := oneName(s.services); err != nil {
 		return nil, final{err}
 	}
 	cfg := diff.Config(exports[0].Judging)
@@ -244,6 +248,23 @@ func differing(a, b *web.Export) (list []string) {
 	}
 	return list
 }
+
+// oneName refuses runs of different names: one of the proxies may be at another release. Those that have the name of their
+// number have none.
+func oneName(services []proxied) error {
+	first := services[0]
+	for _, p := range services[1:] {
+		one, other := first.run.Name, p.run.Name
+		if one == other || unnamed(first.run) && unnamed(p.run) {
+			continue
+		}
+		return fmt.Errorf("the runs have different names: %q at %s and %q at %s; give the one that is meant with -run, or begin it on both",
+			one, first.url, other, p.url)
+	}
+	return nil
+}
+
+func unnamed(run store.Run) bool { return run.Name == fmt.Sprintf("run %d", run.ID) }
 
 func or(text, otherwise string) string {
 	if text == "" {

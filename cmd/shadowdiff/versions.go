@@ -91,7 +91,7 @@ func (d *docket) adopt(j *judging, version string) {
 		d.complainOf("the version of a run could not be noted", "run", j.run.ID, "version", version, "err", err)
 		return
 	}
-	if run.Name != j.run.Name {
+	if run.Name != j.run.Name && run.Name == store.VersionName(version) { // it may have been named by hand
 		d.log.Info("a run has the name of its version", "run", run.ID, "name", run.Name, "attempt", run.Attempt)
 	}
 	j.version = version
