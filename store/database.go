@@ -149,7 +149,13 @@ func resolve(path string) (string, error) {
 		return "", err
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		if info, err := os.Stat(real); err == nil && info.IsDir() {
+			return "", fmt.Errorf("%s: is a folder: name a file in it, as %s", path, filepath.Join(path, "shadowdiff.db"))
+		}
 		return real, nil
+	}
+	if to, err := os.Readlink(abs); err == nil {
+		return "", fmt.Errorf("%s: a link to %s, which does not exist: remove the link, or create that file, an empty one", path, to)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if errors.Is(err, os.ErrNotExist) {

@@ -36,7 +36,12 @@ func TestOpenRefuses(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, "cannot be written: give this user the right"},
+		}, "is a folder: name a file in it, as "},
+		{"a link that leads nowhere", func(t *testing.T, path string) {
+			if err := os.Symlink("gone.db", path); err != nil {
+				t.Fatal(err)
+			}
+		}, "a link to gone.db, which does not exist: remove the link"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := testConfig(t)
