@@ -19,7 +19,7 @@ func (w *writer) seriesName(key nameKey, begin int64) (id int64, err error) {
 	if known && ref.first <= begin && begin < ref.last {
 		return ref.id, nil
 	}
-	err = w.tx.StmtContext(w.ctx, w.db.stmts.seriesName).
+	err = w.stmt(w.db.stmts.seriesName).
 		QueryRowContext(w.ctx, w.run, key.route, key.field, key.test, begin, begin/daySpan*daySpan+daySpan).
 		Scan(&ref.id, &ref.first, &ref.last)
 	if err != nil {

@@ -93,15 +93,30 @@ func upsert(table string, keys int, columns ...string) string {
 
 // writer writes one run's backlog within one transaction.
 type writer struct {
-	ctx context.Context
-	tx  *sql.Tx
-	db  *DB
-	run int64
+	ctx  context.Context
+	tx   *sql.Tx
+	db   *DB
+	run  int64
+	mine map[*sql.Stmt]*sql.Stmt // the transaction's own of the statements said so far
 }
 
 func (w *writer) exec(stmt *sql.Stmt, args ...any) error {
-	_, err := w.tx.StmtContext(w.ctx, stmt).ExecContext(w.ctx, args...)
+	_, err := w.stmt(stmt).ExecContext(w.ctx, args...)
 	return err
+}
+
+// stmt is a statement as the transaction says it. One is made once: the transaction holds each until its end, and a first
+// flush of many fields says a million.
+func (w *writer) stmt(stmt *sql.Stmt) *sql.Stmt {
+	mine := w.mine[stmt]
+	if mine == nil {
+		if w.mine == nil {
+			w.mine = map[*sql.Stmt]*sql.Stmt{}
+		}
+		mine = w.tx.StmtContext(w.ctx, stmt)
+		w.mine[stmt] = mine
+	}
+	return mine
 }
 
 func (w *writer) backlog(l *ledger) error {
@@ -243,7 +258,7 @@ func (w *writer) drop(id int64) error {
 
 func (w *writer) sample(in *sampleInsert) error {
 	p := in.packed
-	done, err := w.tx.StmtContext(w.ctx, w.db.stmts.insertSample).ExecContext(w.ctx,
+	done, err := w.stmt(w.db.stmts.insertSample).ExecContext(w.ctx,
 		w.run, p.exchange, p.time, in.route, p.result, p.redactions, p.head, p.bodies)
 	if err != nil {
 		return err
