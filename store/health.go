@@ -17,8 +17,18 @@ type Health struct {
 	SamplesLost int64         // samples not kept because the writer was behind, or they could not be redacted
 	Stray       int64         // comparisons of a run that is over, which were not counted
 	SizeBytes   int64         // of the database with its log
+	GivenUp     GivenUp       // since the start, because the file would be larger than it may be
 	Aside       *Aside        // the last file that was set aside since the start; nil: none was
 	Names       normalize.NamesCounts
+}
+
+// GivenUp is what was removed before its time so that the file stays under store.max_size. Counts of runs, of routes and of
+// fields are not among it, but those of fields of runs that are over.
+type GivenUp struct {
+	Samples int64     // the oldest
+	Fields  time.Time // before it the series of fields lack minutes, or hours, or days; zero: nothing
+	Routes  time.Time // likewise the series of routes
+	Details bool      // runs that are over know less of fields without a confirmed difference
 }
 
 // health is Health as the writer keeps it.
@@ -27,7 +37,6 @@ type health struct {
 	last   Health
 	code   int  // SQLite's, of the trouble that was logged last
 	over   bool // that the file is too large was logged
-	thin   bool // that details were removed was logged
 	behind bool // that sweeping fails was logged
 }
 
@@ -95,14 +104,51 @@ func (h *health) unpackable(log *slog.Logger, route string, err error) {
 	h.last.SamplesLost++
 }
 
-// thinned logs once that runs that are over lose what they knew of fields.
-func (h *health) thinned(log *slog.Logger) {
+// What is logged when something is given up for the first time.
+const (
+	overSamples = "the database is over store.max_size: the oldest samples are removed before store.keep_samples"
+	overFields  = "the database is over store.max_size: the oldest minutes of the series of fields are removed, then hours and days"
+	overRoutes  = "the database is over store.max_size: the oldest minutes of the series of routes are removed, then hours and days"
+	overDetails = "the database is over store.max_size: what runs that are over know of fields without a confirmed difference is removed"
+)
+
+func (h *health) lostSamples(log *slog.Logger, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.thin {
-		log.Warn("the database is over store.max_size: what runs that are over know of fields without a confirmed difference is removed")
+	if h.last.GivenUp.Samples == 0 {
+		log.Warn(overSamples)
 	}
-	h.thin = true
+	h.last.GivenUp.Samples += int64(n)
+}
+
+func (h *health) lostFields(log *slog.Logger, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lostSeries(log, overFields, &h.last.GivenUp.Fields, until)
+}
+
+func (h *health) lostRoutes(log *slog.Logger, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lostSeries(log, overRoutes, &h.last.GivenUp.Routes, until)
+}
+
+func lostSeries(log *slog.Logger, message string, before *time.Time, until time.Time) {
+	if before.IsZero() {
+		log.Warn(message)
+	}
+	if until.After(*before) {
+		*before = until
+	}
+}
+
+func (h *health) lostDetails(log *slog.Logger) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.last.GivenUp.Details {
+		log.Warn(overDetails)
+	}
+	h.last.GivenUp.Details = true
 }
 
 // oversize logs once that the counts alone are more than the file may hold.

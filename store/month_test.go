@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,14 +24,16 @@ type month struct {
 	body           int // bytes of a response
 	at             time.Time
 	steps          int
+	compared       int64
+	differed       int64 // fields, in each request
 	random         *rand.Rand
 
 	peak           int64 // bytes of the file and its log, after a sweep
 	flushes, sweep []time.Duration
 }
 
-func newMonth(tb testing.TB, cfg Config, routes, fields, body int) *month {
-	db := openStore(tb, cfg, Deps{})
+func newMonth(tb testing.TB, cfg Config, deps Deps, routes, fields, body int) *month {
+	db := openStore(tb, cfg, deps)
 	return &month{
 		tb: tb, db: db, run: startRun(tb, db, candidateV1).ID, routes: routes, fields: fields, body: body,
 		at: noon, random: rand.New(rand.NewPCG(7, 7)),
@@ -42,25 +46,46 @@ func (m *month) pass(length, step time.Duration) {
 	for end := m.at.Add(length); m.at.Before(end); m.at = m.at.Add(step) {
 		turn := max(1, m.routes/250)
 		for r := m.steps % turn; r < m.routes; r += turn {
-			m.record(fmt.Sprintf("GET /service-%d/{id}/items", r), m.steps/turn*3+r)
+			m.record(r, m.steps/turn*3+r, 3, 0)
 		}
-		m.steps++
-		began := time.Now()
-		if err := m.db.Flush(context.Background()); err != nil {
-			m.tb.Fatal(err)
-		}
-		flushed := time.Now()
-		for m.db.sweep(context.Background(), m.at, time.Now().Add(time.Minute)) {
-		}
-		m.flushes = append(m.flushes, flushed.Sub(began))
-		m.sweep = append(m.sweep, time.Since(flushed))
-		m.peak = max(m.peak, m.db.file.size())
+		m.settle()
 	}
 }
 
-func (m *month) record(route string, n int) {
-	name := func(i int) string { return fmt.Sprintf("body.items[].attribute_%d", (n+i)%m.fields) }
-	c := compared(route, m.at, field(name(0), 1, 1), field(name(1), 3, 0), field(name(2), 0, 1))
+// settle ends a step: what was recorded is written, and what is too old or too much removed.
+func (m *month) settle() {
+	m.tb.Helper()
+	m.steps++
+	began := time.Now()
+	if err := m.db.Flush(context.Background()); err != nil {
+		m.tb.Fatal(err)
+	}
+	flushed := time.Now()
+	for m.db.sweep(context.Background(), m.at, time.Now().Add(time.Minute)) {
+	}
+	m.flushes = append(m.flushes, flushed.Sub(began))
+	m.sweep = append(m.sweep, time.Since(flushed))
+	m.peak = max(m.peak, m.db.file.size())
+}
+
+// record counts a request of a route in which so many fields differ, from the nth on: every third on both sides, every third
+// with the candidate alone, and every third with the control alone, beginning with one of the three.
+func (m *month) record(route, n, count, role int) {
+	found := make([]diff.FieldComparison, count)
+	for i := range found {
+		name := fmt.Sprintf("body.items[].attribute_%d", (n+i)%m.fields)
+		switch (i + role) % 3 {
+		case 0:
+			found[i] = field(name, 1, 1)
+		case 1:
+			found[i] = field(name, 3, 0)
+		case 2:
+			found[i] = field(name, 0, 1)
+		}
+	}
+	m.compared++
+	m.differed += int64(count)
+	c := compared(fmt.Sprintf("GET /service-%d/{id}/items", route), m.at, found...)
 	body := make([]byte, m.body)
 	for i := range body {
 		body[i] = byte(m.random.Uint32())
@@ -78,11 +103,13 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// A month passes in a file of two mebibytes and in level memory, and the run's counts are those of the whole month.
+// A month passes in a file of two mebibytes and in level memory, the run's counts are those of the whole month, and what was
+// given up is told.
 func TestAMonthStaysUnderTheSize(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.MaxSize = 2 << 20
-	m := newMonth(t, cfg, 15, 40, 4000)
+	var said bytes.Buffer
+	m := newMonth(t, cfg, Deps{Log: slog.New(slog.NewTextHandler(&said, nil))}, 15, 40, 4000)
 	m.pass(10*24*time.Hour, 6*time.Hour)
 	early := heap()
 	m.pass(20*24*time.Hour, 6*time.Hour)
@@ -94,6 +121,10 @@ func TestAMonthStaysUnderTheSize(t *testing.T) {
 	}
 	if late > early+early/4+4<<20 {
 		t.Errorf("the heap grew from %d to %d", early, late)
+	}
+	given := m.db.Health().GivenUp
+	if given.Samples == 0 || given != (GivenUp{Samples: given.Samples}) || strings.Count(said.String(), overSamples) != 1 {
+		t.Errorf("given up: %+v; said:\n%s", given, &said)
 	}
 	closeStore(t, m.db)
 	db := openStore(t, cfg, Deps{})
@@ -138,6 +169,9 @@ func TestRunsThatAreOverGiveWayLast(t *testing.T) {
 	if size := db.file.size(); size > int64(cfg.MaxSize) {
 		t.Errorf("%d bytes", size)
 	}
+	if given := db.Health().GivenUp; given.Samples > 0 || !given.Fields.After(noon) || !given.Routes.After(noon) || !given.Details {
+		t.Errorf("given up: %+v", given)
+	}
 	after, err := db.RunSnapshot(context.Background(), former.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -150,55 +184,5 @@ func TestRunsThatAreOverGiveWayLast(t *testing.T) {
 	}
 	if before.Verdict.Word != after.Verdict.Word {
 		t.Errorf("it was %s and is %s", before.Verdict.Word, after.Verdict.Word)
-	}
-}
-
-// A month of 1,000 routes with 200 differing fields each: four times a day for four weeks, then every three minutes for a
-// day. It says how large the file becomes, what the memory holds, and how long flushing, sweeping and reading take.
-func BenchmarkMonth(b *testing.B) {
-	for b.Loop() {
-		cfg := DefaultConfig()
-		cfg.Path, cfg.MaxSize = b.TempDir()+"/month.db", 512<<20
-		m := newMonth(b, cfg, 1000, 200, 500)
-		for day := range 29 {
-			m.pass(24*time.Hour, 6*time.Hour)
-			if day%7 == 6 || day == 28 {
-				b.Logf("day %d: %d MiB on the disk, %d MiB of heap, flush %v, sweep %v", day+1, m.db.file.size()>>20, heap()>>20,
-					median(m.flushes), median(m.sweep))
-			}
-		}
-		m.flushes, m.sweep = nil, nil
-		m.pass(26*time.Hour, 3*time.Minute)
-		b.Logf("by the minute: %d MiB on the disk (at most %d), %d MiB of heap, flush %v, at most %v, sweep %v", m.db.file.size()>>20,
-			m.peak>>20, heap()>>20, median(m.flushes), slices.Max(m.flushes), median(m.sweep))
-		for _, table := range []string{"run_series", "route_series", "field_series", "series_name", "sample", "field_tally", "test_tally"} {
-			var rows int
-			if err := m.db.file.read.QueryRow(`SELECT count(*) FROM ` + table).Scan(&rows); err != nil {
-				b.Fatal(err)
-			}
-			b.Logf("%s: %d rows", table, rows)
-		}
-		m.read(b)
-	}
-}
-
-func median(d []time.Duration) time.Duration { return slices.Sorted(slices.Values(d))[len(d)/2] }
-
-// read says how long reads of the series take.
-func (m *month) read(b *testing.B) {
-	for what, f := range map[string]Filter{
-		"all routes": {}, "a route": {Route: "GET /service-17/{id}/items"},
-		"a field":               {Route: "GET /service-17/{id}/items", Field: "body.items[].attribute_20"},
-		"a test":                {Route: "GET /service-17/{id}/items", Field: "body.items[].attribute_21", Test: diff.TestType},
-		"other fields":          {Route: "GET /service-17/{id}/items", Field: diff.Other},
-		"a field of all routes": {Field: "body.items[].attribute_20"},
-		"a day of a field":      {Route: "GET /service-17/{id}/items", Field: diff.Other, Since: m.at.Add(-24 * time.Hour)},
-	} {
-		began := time.Now()
-		points, err := m.db.Series(context.Background(), f)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Logf("series of %s: %d points in %v", what, len(points), time.Since(began))
 	}
 }

@@ -82,7 +82,7 @@ func searchesAll(plan string) bool {
 
 // Whichever way a window is added up, it is the same window.
 func TestAWindowIsTheSameByNameAndByMoment(t *testing.T) {
-	m := newMonth(t, testConfig(t), 8, 30, 100)
+	m := newMonth(t, testConfig(t), Deps{}, 8, 30, 100)
 	m.pass(17*24*time.Hour, 5*time.Hour)
 	m.pass(90*time.Minute, time.Minute)
 	for _, f := range []Filter{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 )
@@ -31,9 +32,9 @@ func (db *DB) dropOver(ctx context.Context, _ time.Time) (more bool, err error) 
 	}
 	excess := (used - most/10*9) * pageBytes
 	for _, step := range []func() (bool, error){
-		func() (bool, error) { n, err := db.drop(ctx, excess, math.MaxInt64); return n > 0, err },
-		func() (bool, error) { return db.dropSeries(ctx, "field_series") },
-		func() (bool, error) { return db.dropSeries(ctx, "route_series") },
+		func() (bool, error) { return db.dropSamples(ctx, excess) },
+		func() (bool, error) { return db.dropSeries(ctx, "field_series", db.health.lostFields) },
+		func() (bool, error) { return db.dropSeries(ctx, "route_series", db.health.lostRoutes) },
 		func() (bool, error) { return db.dropNames(ctx) },
 		func() (bool, error) { return db.dropDetails(ctx) },
 	} {
@@ -51,9 +52,18 @@ func (db *DB) mostPages() int64 {
 	return most/pageBytes - 2*logPages(most)
 }
 
-// dropSeries removes the oldest minute of a table, or hour if there is no minute, or day. What the memory holds it would
-// write again.
-func (db *DB) dropSeries(ctx context.Context, table string) (more bool, err error) {
+// dropSamples removes the oldest samples that together are so large.
+func (db *DB) dropSamples(ctx context.Context, bytes int64) (more bool, err error) {
+	n, err := db.drop(ctx, bytes, math.MaxInt64)
+	if n > 0 {
+		db.health.lostSamples(db.deps.Log, n)
+	}
+	return n > 0, err
+}
+
+// dropSeries removes the oldest minute of a table, or hour if there is no minute, or day, and has it noted up to when it
+// was. What the memory holds it would write again.
+func (db *DB) dropSeries(ctx context.Context, table string, lost func(*slog.Logger, time.Time)) (more bool, err error) {
 	for _, span := range []int64{minuteSpan, hourSpan, daySpan} {
 		var oldest sql.NullInt64
 		err := db.file.read.QueryRowContext(ctx, `SELECT min(begin) FROM `+table+` WHERE span = ?`, span).Scan(&oldest)
@@ -70,6 +80,7 @@ func (db *DB) dropSeries(ctx context.Context, table string) (more bool, err erro
 		if err != nil {
 			return false, fmt.Errorf("remove old series: %w", err)
 		}
+		lost(db.deps.Log, time.Unix(oldest.Int64+span, 0).UTC())
 		return true, nil
 	}
 	return false, nil
@@ -139,7 +150,7 @@ func (db *DB) dropDetails(ctx context.Context) (more bool, err error) {
 			return false, fmt.Errorf("remove details of runs that are over: %w", err)
 		}
 		if more {
-			db.health.thinned(db.deps.Log)
+			db.health.lostDetails(db.deps.Log)
 			return true, nil
 		}
 	}
