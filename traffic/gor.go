@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,11 @@ type gor struct {
 	err     error
 }
 
+// beginsGor is a line that begins a message, and hardly one of a body.
+var beginsGor = regexp.MustCompile(`^[123] [0-9a-f]+ \d{16,19}( -?\d+)?\r?\n$`)
+
+var errUnended = errors.New("it does not end as a message of GoReplay does")
+
 // gorMessage is one message, not read yet.
 type gorMessage struct {
 	line    int
@@ -54,7 +60,7 @@ type gorPending struct {
 }
 
 func newGor(text *bufio.Reader) *gor {
-	return &gor{lines: lines{r: text}, byID: map[string]*gorPending{}, answers: map[string]gorMessage{}}
+	return &gor{lines: lines{r: text, raw: true}, byID: map[string]*gorPending{}, answers: map[string]gorMessage{}}
 }
 
 func (g *gor) next() (*Record, error) {
@@ -107,35 +113,28 @@ func (g *gor) read() {
 		}
 		if err != nil {
 			if g.err = err; len(bytes.TrimSpace(message)) > 0 {
-				g.spoil(begin, errors.New("it does not end as a message of GoReplay does"))
+				g.spoil(begin, errUnended)
 			}
 			return
 		}
-		if string(text) == gorEnd {
+		if string(trimEnd(text)) == gorEnd {
 			break
+		}
+		if g.lines.number > begin && beginsGor.Match(text) { // the end of the message before is missing
+			g.spoil(begin, errUnended)
+			begin, message, long = g.lines.number, nil, false
 		}
 		if long = long || len(message)+len(text) > maxLine; long {
 			message = nil
 			continue
 		}
-		message = append(append(message, text...), '\n')
-		if g.lines.number > begin && looksGor.Match(text) && looksHead(message) {
-			// The end of the message before is missing.
-			g.spoil(begin, errors.New("it does not end as a message of GoReplay does"))
-			begin, message = g.lines.number, append(bytes.Clone(text), '\n')
-		}
+		message = append(message, text...)
 	}
 	if long {
 		g.spoil(begin, errLongLine)
 	} else if err := g.message(begin, message); err != nil {
 		g.spoil(begin, err)
 	}
-}
-
-// looksHead tells that a message has not begun as one does.
-func looksHead(message []byte) bool {
-	line, _, _ := bytes.Cut(message, []byte("\n"))
-	return !looksGor.Match(line)
 }
 
 func (g *gor) spoil(line int, err error) { g.bad = append(g.bad, &Bad{Line: line, Why: err.Error()}) }

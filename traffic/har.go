@@ -35,7 +35,7 @@ type harEntry struct {
 		Status   int         `json:"status"`
 		Headers  []harHeader `json:"headers"`
 		BodySize int64       `json:"bodySize"`
-		Content struct {
+		Content  struct {
 			Size     int64  `json:"size"`
 			Text     string `json:"text"`
 			Encoding string `json:"encoding"`

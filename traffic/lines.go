@@ -15,11 +15,12 @@ var errLongLine = fmt.Errorf("longer than %d MiB", maxLine>>20)
 // lines reads a text line by line.
 type lines struct {
 	r      *bufio.Reader
-	number int // of the line that was read last, from 1
+	raw    bool // lines are returned with their ends
+	number int  // of the line that was read last, from 1
 	ended  bool
 }
 
-// next returns a line without its end. It is the caller's until the next call. A line that is too long is read to its end
+// next returns a line, without its end unless raw. It is the caller's until the next call. A line that is too long is read to its end
 // and told as errLongLine; any other error is the end.
 func (l *lines) next() ([]byte, error) {
 	if l.ended {
@@ -31,7 +32,7 @@ func (l *lines) next() ([]byte, error) {
 		part, err := l.r.ReadSlice('\n')
 		if err == nil && whole == nil && !long {
 			l.number++
-			return trimEnd(part), nil
+			return l.cut(part), nil
 		}
 		if long = long || len(whole)+len(part) > maxLine; !long {
 			whole = append(whole, part...)
@@ -54,8 +55,15 @@ func (l *lines) next() ([]byte, error) {
 		if long {
 			return nil, errLongLine
 		}
-		return trimEnd(whole), nil
+		return l.cut(whole), nil
 	}
+}
+
+func (l *lines) cut(line []byte) []byte {
+	if l.raw {
+		return line
+	}
+	return trimEnd(line)
 }
 
 func trimEnd(line []byte) []byte {
