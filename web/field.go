@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,18 +20,27 @@ type fieldPage struct {
 	frame
 	Route, Field string
 	Sentence     string
-	Finding      *findingView // nil when nothing lopsided was seen
+	Never        bool          // it has not differed in this run
+	Requests     *requestsView // which differ; nil: they were not counted by their attributes
+	Finding      *findingView  // nil when nothing lopsided was seen
+	Disagrees    *disagreement
+	Raw, Noise   int64
+	Compared     int64
 	Square       squareView
-	At           string // what "differs" means in the square
+	At           string    // what "differs" means in the square
+	AtTest       diff.Test // the same as a word
 	Tests        []testRow
+	Profile      *profileView // nil: none is kept
 	Values       []valuesRow
 	MoreValues   int64 // combinations beyond those listed
+	Rule         *ruleView
 	Series       seriesView
 	Samples      []sampleRow
 	Kept         int
 	More         bool  // samples beyond those listed
 	Seen         int64 // requests that differed here on either side
 	First, Last  time.Time
+	NoControl    bool // no secondary was asked in any of the samples
 }
 
 // testRow is one test's counts in the table of evidence.
@@ -44,6 +55,9 @@ type testRow struct {
 	LnE       float64
 	Confirmed *diff.Confirmation
 }
+
+// Counted tells a test whose counts are of requests, so that kept ones of each can be listed.
+func (r testRow) Counted() bool { return r.Kind <= diff.TestPresence }
 
 // valuesRow is one combination of values with the number of places in the kept samples at which it stands.
 type valuesRow struct {
@@ -80,9 +94,16 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return refuse(http.StatusNotFound, "this is not the address of a field; each route's page lists its own")
 	}
-	snap := s.deps.DB.Snapshot()
+	q, err := readQuery(r, "run")
+	if err != nil {
+		return err
+	}
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
+		return err
+	}
 	if now := s.current(snap, route); now != route {
-		return s.moved(w, r, fieldPath(now, field))
+		return s.moved(w, r, q.elsewhere(fieldPath(now, field)))
 	}
 	tally, whole, verdict := fieldOf(snap, route, field), routeOf(snap, route), verdictOf(snap, route)
 	if route == "" {
@@ -91,19 +112,40 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	if tally == nil || whole == nil {
 		return refuse(http.StatusNotFound, "field %s of route %s has not differed in this run", field, route)
 	}
-	samples, next, err := s.deps.DB.Samples(r.Context(), store.Filter{Route: route, Field: field, Limit: samplesKept})
+	page, err := s.fieldPage(r.Context(), snap, tally, whole, verdict)
 	if err != nil {
 		return err
 	}
-	points, err := s.deps.DB.Series(r.Context(), store.Filter{Route: route, Field: field})
-	if err != nil {
-		return err
-	}
-	page := fieldPageOf(tally, whole, verdict, samples, points)
-	page.More = next != ""
 	page.frame = s.frameFor(r, snap, field)
-	page.Scripts = chartScripts()
+	page.Here, page.Scripts = "overview", chartScripts()
 	return s.render(w, r, http.StatusOK, "field", page)
+}
+
+// fieldPage reads what a page shows of a field.
+func (s *Server) fieldPage(ctx context.Context, snap *store.Snapshot, tally *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict) (*fieldPage, error) {
+	of := store.Filter{Run: snap.Run.ID, Route: tally.Route, Field: tally.Field, Limit: samplesKept}
+	samples, next, err := s.deps.DB.Samples(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	points, err := s.deps.DB.Series(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	page := fieldPageOf(tally, whole, v, samples, points)
+	page.More = next != ""
+	if page.Requests, err = s.requestsOf(ctx, snap.Run.ID, tally.Route, tally.Field); err != nil {
+		return nil, err
+	}
+	profile, err := s.deps.DB.Profile(ctx, snap.Run.ID, tally.Route, tally.Field)
+	switch {
+	case err == nil:
+		page.Profile = profileViewOf(snap.Run, profile)
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	page.Rule, err = s.ruleOf(snap, tally.Route, tally.Field)
+	return page, err
 }
 
 func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, samples []*store.Sample, points []store.Point) *fieldPage {
@@ -114,7 +156,11 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 	page := &fieldPage{
 		Route: t.Route, Field: t.Field, Square: squareOf(requests, t.Tests[diff.TestValue].Counts),
 		Tests: testRows(t), Series: seriesOf(points), Kept: len(samples),
-		First: t.First, Last: t.Last,
+		First: t.First, Last: t.Last, Raw: t.Raw, Noise: t.Noise, Compared: requests, Disagrees: disagreementOf(t, requests),
+		NoControl: whole.Compared > 0 && whole.NoControl == whole.Compared,
+	}
+	if d := page.Disagrees; d != nil {
+		d.Bar = barOf(d.raw, d.noise, max(d.raw, d.noise))
 	}
 	page.Values, page.MoreValues = valuesOf(samples, t.Field)
 	c := t.Tests[diff.TestValue].Counts
@@ -129,7 +175,7 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 				}
 				page.Finding = &view
 				if f.Kind > diff.TestValue && f.Kind <= diff.TestPresence {
-					page.At, page.Square = testMeaning(f.Kind), squareOf(f.Compared, t.Tests[f.Kind].Counts)
+					page.At, page.AtTest, page.Square = testMeaning(f.Kind), f.Kind, squareOf(f.Compared, t.Tests[f.Kind].Counts)
 				}
 				break
 			}

@@ -137,7 +137,7 @@ func (s *Server) fieldsList(w http.ResponseWriter, r *http.Request) error {
 		page.Empty = page.emptyFields(snap)
 	}
 	page.frame = s.frameFor(r, snap, "Fields")
-	page.Still = snap.Run.Ended != nil
+	page.Here = "overview"
 	return s.render(w, r, http.StatusOK, "fields", page)
 }
 

@@ -36,7 +36,7 @@ func TestFromTheVerdictToTheProof(t *testing.T) {
 		t.Error("the overview does not lead to the confirmed field")
 	}
 	mustHold(t, "field", field, "The candidate has another value here. Confirmed after ", "10.50", "10.5<mark>1</mark>",
-		"60</b><span>candidate only", "ln E = ", "kept of 60")
+		"60</a></b><span>candidate only", "ln E = ", "kept of 60")
 
 	sample := r.get(link(t, field, "/samples/"))
 	mustHold(t, "sample", sample, "The candidate alone has 10.51 at body.price, where the primary has 10.50. 1 other difference is noise.",

@@ -146,7 +146,7 @@ func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err err
 
 // readAtField reads what is asked of the field itself.
 func (f *sampleFilter) readAtField(q query) error {
-	word, err := q.choice("at_field", string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both))
+	word, err := q.choice("at_field", string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both), string(candidateDiffers), string(controlDiffers))
 	if err != nil {
 		return err
 	}
@@ -168,6 +168,12 @@ func (f *sampleFilter) readAtField(q query) error {
 	return nil
 }
 
+// What one of the two did at a field, whatever the other did.
+const (
+	candidateDiffers diff.Result = "candidate"
+	controlDiffers   diff.Result = "control"
+)
+
 // admits tells whether a sample that differs at the field does so as it is asked.
 func (f *sampleFilter) admits(sample *store.Sample) bool {
 	if !f.looks() {
@@ -182,6 +188,10 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 		return onControl && !onCandidate
 	case diff.Both:
 		return onCandidate && onControl
+	case candidateDiffers:
+		return onCandidate
+	case controlDiffers:
+		return onControl
 	default:
 		return onCandidate || onControl
 	}

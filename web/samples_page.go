@@ -63,7 +63,7 @@ func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 		listPage: s.listPageOf(q, snap, "route", "field", "at_field", "test", "result", "since", "until"),
 		AtField:  filter.Field != "", JSON: q.elsewhere("/api/v1/samples"), HAR: q.elsewhere("/api/v1/samples", "format", "har"),
 		Results: choices(q.text("result"), "candidate_only", "control_only", "both", "agree"),
-		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both"),
+		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both", "candidate", "control"),
 	}
 	if next != "" {
 		page.More = q.with("cursor", *q.cursorFor(next))
@@ -83,7 +83,7 @@ func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 		page.Empty = emptySamples(snap, filter, counted, known, page.More != "" || page.First != "")
 	}
 	page.frame = s.frameFor(r, snap, "Samples")
-	page.Still = snap.Run.Ended != nil
+	page.Here = "overview"
 	return s.render(w, r, http.StatusOK, "samples", page)
 }
 
@@ -164,6 +164,10 @@ func countOf(c diff.Counts, result diff.Result, all int64) int64 {
 		return c.ControlOnly
 	case diff.Both:
 		return c.Both
+	case candidateDiffers:
+		return c.CandidateOnly + c.Both
+	case controlDiffers:
+		return c.ControlOnly + c.Both
 	case diff.Agree:
 		return all - c.CandidateOnly - c.ControlOnly - c.Both
 	default:
@@ -191,6 +195,10 @@ func headOf(f sampleFilter, kept int64, more bool, counted int64, known bool) sa
 		h.Did = "in which the control alone differed"
 	case did == diff.Both:
 		h.Did = "in which candidate and control both differed"
+	case did == candidateDiffers:
+		h.Did = "in which the candidate differed"
+	case did == controlDiffers:
+		h.Did = "in which the control differed"
 	case did == diff.Agree:
 		h.Did = "in which all three agreed"
 	case f.Field != "":
