@@ -64,6 +64,7 @@ type Proxy struct {
 	guard       guard
 	ramp        ramp
 	inquiries   inquiries
+	sink        mirrorSink
 	recordings  recordings
 }
 
@@ -83,6 +84,7 @@ func New(cfg Config, deps Deps) (*Proxy, error) {
 	p.dispatcher.proxy, p.dispatcher.enabled = p, true
 	p.dispatcher.asked = make(map[*flight]struct{})
 	p.recordings.sampler = newSampler()
+	p.sink.open(p)
 	p.inquiries.slots = make(chan struct{}, maxAsks)
 	p.guard.proxy, p.guard.usage, p.guard.turns = p, readUsage, make(chan Turn, 64)
 	first, err := p.newSetup(cfg, nil)
@@ -120,6 +122,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 		p.dispatcher.failAll(ReasonShutdown)
 		<-quiet
 	}
+	p.sink.close()
 	p.dispatcher.legs.Wait()
 	p.comparers.stop()
 	p.tunnels.close()
