@@ -65,7 +65,7 @@ func meanings() map[string]string {
 		"unknown":    "Requests that the shadows were asked and that could not be judged.",
 		"p99":        "99 of 100 requests are faster than this.",
 		"rule":       "What is taken out of the comparison, or evened out in it, before two answers are compared.",
-		"attempt":    "The how-many'th run of this name. Later ones are judged more strictly, so that trying again until it passes does not help.",
+		"attempt":    "Which of the runs of this name it is. Later ones are judged more strictly, so that trying again until it passes does not help.",
 		"circuit":    "Closed while a shadow is asked. A shadow that fails 20 times running is left alone for a while: the circuit is open.",
 		"guard":      "Pauses shadowing while the primary's latency, its errors, memory or CPU are over a limit.",
 		"ramp":       "Raises the share that is shadowed step by step while the guard is quiet.",
