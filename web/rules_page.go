@@ -260,16 +260,12 @@ func asOne(item string) string {
 	return strings.Join(lines, "\n")
 }
 
-// scopeOf says where a rule holds.
+// scopeOf says where a rule holds that does not say so itself.
 func scopeOf(c *normalize.RuleConfig) string {
-	scope := "on all routes"
-	if c.Route != "" && c.Route != "*" {
-		scope = "on " + c.Route
+	if c.Route == "" || c.Route == "*" {
+		return "on all routes"
 	}
-	if c.Role != "" {
-		scope += ", in the " + c.Role + "’s answers only"
-	}
-	return scope
+	return ""
 }
 
 func ruleFound(rule *Rule) string {

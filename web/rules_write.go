@@ -50,8 +50,7 @@ type trialView struct {
 // faultView is one fault of a draft, with the line that it is in.
 type faultView struct {
 	Fault
-	Text  string // of the line; empty: it is in none
-	Caret string // spaces as far as the column
+	Text string // of the line; empty: it is in none, or there is no other
 }
 
 // trialRow is a field in which something comes out differently.
@@ -152,16 +151,13 @@ func (t *trialView) refused(err error, status int, text string) (int, error) {
 func faultViewOf(fault Fault, text string) faultView {
 	view := faultView{Fault: fault}
 	lines := strings.Split(text, "\n")
-	if fault.Line < 1 || fault.Line > len(lines) {
+	if len(lines) == 1 || fault.Line < 1 || fault.Line > len(lines) {
 		return view
 	}
 	view.Text = lines[fault.Line-1]
 	const most = 200
 	if utf8.RuneCountInString(view.Text) > most {
 		view.Text = string([]rune(view.Text)[:most]) + "…"
-	}
-	if fault.Column >= 1 && fault.Column <= most {
-		view.Caret = strings.Repeat(" ", fault.Column-1)
 	}
 	return view
 }
