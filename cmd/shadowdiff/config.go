@@ -21,7 +21,7 @@ import (
 
 // config is the whole configuration file. Every package owns its part: its keys, its defaults and its Validate.
 type config struct {
-	Mode             string `yaml:"mode"` // "front": clients come to us
+	Mode             string `yaml:"mode"` // front or sink
 	multicast.Config `yaml:",inline"`
 	VersionHeader    string            `yaml:"version_header"` // response header that tells the candidate's version
 	Run              string            `yaml:"run"`            // name of the run; another one begins another
@@ -37,7 +37,7 @@ type config struct {
 
 func defaultConfig() config {
 	return config{
-		Mode:      "front",
+		Mode:      modeFront,
 		Config:    multicast.DefaultConfig(),
 		Normalize: normalize.DefaultConfig(),
 		Verdict:   diff.DefaultConfig(),
@@ -47,15 +47,19 @@ func defaultConfig() config {
 	}
 }
 
+// Modes: clients come to us, or another proxy serves them and mirrors to us.
+const (
+	modeFront = "front"
+	modeSink  = "sink"
+)
+
 // Validate returns every fault that each part finds in itself; each message begins with its key.
 func (c config) Validate() []error {
 	var faults []error
 	switch c.Mode {
-	case "front":
-	case "sink":
-		faults = append(faults, errors.New("mode: sink is not yet supported in this version; front is"))
+	case modeFront, modeSink:
 	default:
-		faults = append(faults, fmt.Errorf("mode: %q is not a mode; front is", c.Mode))
+		faults = append(faults, fmt.Errorf("mode: %q is not a mode; front and sink are", c.Mode))
 	}
 	faults = append(faults, c.validateRun()...)
 	faults = append(faults, c.Config.Validate()...)

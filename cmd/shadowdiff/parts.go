@@ -105,7 +105,11 @@ func (ps *parts) failed() (names []string) {
 // serveClients and servePages are the two servers as parts.
 
 func (s *service) serveClients(ctx context.Context) error {
-	return serveHTTP(ctx, s.proxy.Server(), s.traffic, s.cfg.Load().Server.Drain, s.log)
+	server, cfg := s.proxy.Server(), s.cfg.Load()
+	if cfg.Mode == modeSink {
+		server.Handler = s.proxy.Sink()
+	}
+	return serveHTTP(ctx, server, s.traffic, cfg.Server.Drain, s.log)
 }
 
 func (s *service) servePages(ctx context.Context) error {
