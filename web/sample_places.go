@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	placesShown = 12 // differences that are listed at once
-	placesMost  = 60 // and that a page has behind these
+	placesShown = 6  // differences that are listed at once
+	placesMost  = 66 // and that a page has behind these
 )
 
 // placeRow is one difference in the list of a sample's page.
