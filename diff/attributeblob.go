@@ -222,7 +222,7 @@ func (p *Profiles) Redact(r *normalize.Redactor) {
 	for _, fields := range p.routes {
 		for _, f := range fields {
 			if f.Withhold(r) {
-				p.touch(f)
+				p.out.touch(f)
 			}
 		}
 	}

@@ -28,10 +28,7 @@ func (t *Attributes) forget(r *RouteAttributes) {
 	delete(t.routes, r.Route)
 	t.fields -= len(r.fields)
 	t.bytes -= r.bytes()
-	if r.dirty {
-		t.dirty = slices.DeleteFunc(t.dirty, func(d *RouteAttributes) bool { return d == r })
-	}
-	t.gone = append(t.gone, r.Route)
+	t.out.drop(r)
 }
 
 // merge adds another route's requests, which may be changed by it. What only one of the two knows of is known of its own

@@ -53,8 +53,7 @@ type Attributes struct {
 	routes   map[string]*RouteAttributes
 	fields   int
 	bytes    int // of values and names
-	dirty    []*RouteAttributes
-	gone     []string
+	out      outbox[*RouteAttributes, string]
 }
 
 // NewAttributes returns Attributes without any; what the redactor takes out is not kept.
@@ -75,10 +74,7 @@ func (t *Attributes) Add(route string, c *Comparison) {
 		}
 		r = t.begin(strings.Clone(route))
 	}
-	if !r.dirty {
-		r.dirty = true
-		t.dirty = append(t.dirty, r)
-	}
+	t.out.touch(r)
 	var at [attributesKept]uint8
 	t.look(r, c.Exchange, &at)
 	r.Compared++
@@ -508,35 +504,20 @@ func (r *RouteAttributes) bytes() (n int) {
 
 // Take returns copies of the routes that changed since they were last taken, as Profiles.Take does.
 func (t *Attributes) Take(most int, due func(route string) bool) (changed []*RouteAttributes, gone []string) {
-	var wait []*RouteAttributes
-	all := len(t.gone) > 0
-	for i, r := range t.dirty {
-		if len(changed) >= most && !all {
-			wait = append(wait, t.dirty[i:]...)
-			break
-		}
-		if !all && !due(r.Route) {
-			wait = append(wait, r)
-			continue
-		}
-		r.dirty = false
-		changed = append(changed, r.Clone())
-	}
-	gone = t.gone
-	t.dirty, t.gone = wait, nil
-	return changed, gone
+	return t.out.take(most, due)
 }
+
+func (r *RouteAttributes) name() string { return r.Route }
+func (r *RouteAttributes) mark() *bool  { return &r.dirty }
 
 // Changed has a route taken again, also when it is one that has no attributes any more.
 func (t *Attributes) Changed(route string) {
-	switch r := t.routes[route]; {
-	case r == nil:
-		t.gone = append(t.gone, route)
-	case !r.dirty:
-		r.dirty = true
-		t.dirty = append(t.dirty, r)
+	if r := t.routes[route]; r != nil {
+		t.out.touch(r)
+	} else {
+		t.out.gone = append(t.out.gone, route)
 	}
 }
 
 // Pending tells whether there is something to take.
-func (t *Attributes) Pending() bool { return len(t.dirty)+len(t.gone) > 0 }
+func (t *Attributes) Pending() bool { return t.out.pending() }

@@ -76,46 +76,37 @@ func (x *excerpter) number(v *normalize.Value) {
 }
 
 func (x *excerpter) array(v *normalize.Value) {
-	if x.room < 2*setApart && len(v.Items) > 0 {
-		x.write(`"…"`)
-		return
-	}
-	x.room -= setApart
-	x.write("[")
-	for i := range v.Items {
-		if i > 0 {
-			x.write(",")
-		}
-		if x.room < 8 {
-			x.write(fmt.Sprintf(`"… %d more"`, len(v.Items)-i))
-			break
-		}
-		x.value(&v.Items[i])
-	}
-	x.write("]")
-	x.room += setApart
+	x.inside("[]", len(v.Items), 8, `"… %d more"`, func(i int) { x.value(&v.Items[i]) })
 }
 
 func (x *excerpter) object(v *normalize.Value) {
-	if x.room < 2*setApart && len(v.Members) > 0 {
+	x.inside("{}", len(v.Members), 24, `"…":"%d more"`, func(i int) {
+		x.text(v.Members[i].Key)
+		x.write(":")
+		x.value(&v.Members[i].Value)
+	})
+}
+
+// inside writes the parts that something has between its brackets: while there is room for at least so much, and then how
+// many more there are.
+func (x *excerpter) inside(brackets string, parts, least int, more string, part func(i int)) {
+	if x.room < 2*setApart && parts > 0 {
 		x.write(`"…"`)
 		return
 	}
 	x.room -= setApart
-	x.write("{")
-	for i := range v.Members {
+	x.write(brackets[:1])
+	for i := range parts {
 		if i > 0 {
 			x.write(",")
 		}
-		if x.room < 24 {
-			x.write(fmt.Sprintf(`"…":"%d more"`, len(v.Members)-i))
+		if x.room < least {
+			x.write(fmt.Sprintf(more, parts-i))
 			break
 		}
-		x.text(v.Members[i].Key)
-		x.write(":")
-		x.value(&v.Members[i].Value)
+		part(i)
 	}
-	x.write("}")
+	x.write(brackets[1:])
 	x.room += setApart
 }
 

@@ -143,8 +143,7 @@ type Profiles struct {
 	routes  map[string]map[string]*FieldProfile
 	count   int
 	settled map[string]bool // routes, and with "" the run, in which nobody is left who may have to give way
-	dirty   []*FieldProfile // changed since they were last taken, the longest ago first
-	gone    []FieldAddress  // given up, or merged into another, since they were last taken
+	out     outbox[*FieldProfile, FieldAddress]
 }
 
 // FieldAddress names a field of a route.
@@ -164,14 +163,7 @@ func (p *Profiles) Add(route string, c *Comparison) {
 			continue
 		}
 		f.add(v, c.Time)
-		p.touch(f)
-	}
-}
-
-func (p *Profiles) touch(f *FieldProfile) {
-	if !f.dirty {
-		f.dirty = true
-		p.dirty = append(p.dirty, f)
+		p.out.touch(f)
 	}
 }
 
@@ -238,10 +230,7 @@ func (p *Profiles) remove(f *FieldProfile) {
 		delete(p.routes, f.Route)
 	}
 	p.count--
-	if f.dirty {
-		p.dirty = slices.DeleteFunc(p.dirty, func(d *FieldProfile) bool { return d == f })
-	}
-	p.gone = append(p.gone, FieldAddress{f.Route, f.Field})
+	p.out.drop(f)
 }
 
 // Profile returns a copy of a field's profile; nil when there is none.
@@ -290,7 +279,7 @@ func (p *Profiles) Merge(into string, from ...string) {
 				p.put(to)
 			}
 			to.merge(part)
-			p.touch(to)
+			p.out.touch(to)
 		}
 	}
 }
@@ -300,33 +289,20 @@ func (p *Profiles) Merge(into string, from ...string) {
 // what was theirs may be in these. Both are then no longer remembered: give back with Changed what did not get where it
 // was to go.
 func (p *Profiles) Take(most int, due func(FieldAddress) bool) (changed []*FieldProfile, gone []FieldAddress) {
-	var wait []*FieldProfile
-	all := len(p.gone) > 0
-	for i, f := range p.dirty {
-		if len(changed) >= most && !all {
-			wait = append(wait, p.dirty[i:]...)
-			break
-		}
-		if !all && !due(FieldAddress{f.Route, f.Field}) {
-			wait = append(wait, f)
-			continue
-		}
-		f.dirty = false
-		changed = append(changed, f.Clone())
-	}
-	gone = p.gone
-	p.dirty, p.gone = wait, nil
-	return changed, gone
+	return p.out.take(most, due)
 }
+
+func (p *FieldProfile) name() FieldAddress { return FieldAddress{p.Route, p.Field} }
+func (p *FieldProfile) mark() *bool        { return &p.dirty }
 
 // Changed has a field taken again, also when it is one that has no profile any more.
 func (p *Profiles) Changed(at FieldAddress) {
 	if f := p.routes[at.Route][at.Field]; f != nil {
-		p.touch(f)
+		p.out.touch(f)
 	} else {
-		p.gone = append(p.gone, at)
+		p.out.gone = append(p.out.gone, at)
 	}
 }
 
 // Pending tells whether there is something to take.
-func (p *Profiles) Pending() bool { return len(p.dirty)+len(p.gone) > 0 }
+func (p *Profiles) Pending() bool { return p.out.pending() }
