@@ -144,7 +144,11 @@ func (s *toyShop) pagePaths() (paths []string) {
 // examples are pages whose address names a thing, by their pattern; of what there is none yet there is none.
 func (s *toyShop) examples() map[string][]string {
 	s.t.Helper()
-	all := map[string][]string{"/routes/{id}": nil, "/fields/{id}": nil, "/samples/{id}": nil}
+	all := map[string][]string{
+		"/routes/{id}": nil, "/fields/{id}": nil, "/samples/{id}": nil,
+		// Parts of a sample's page, a file, and forms' addresses, which lead back to it.
+		"/samples/{id}/lines": nil, "/samples/{id}/body": nil, "/samples/{id}/ask": nil, "/samples/{id}/shrink": nil,
+	}
 	var samples list[sampleItem]
 	s.decode(s.get("/api/v1/samples?result=candidate_only&limit=1"), &samples)
 	for _, item := range samples.Items {

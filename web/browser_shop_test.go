@@ -152,7 +152,11 @@ func (s *toyShop) openStore() {
 // serve starts a server with pages of its own over the same data.
 func (s *toyShop) serve(cfg Config) (*Server, *httptest.Server) {
 	s.t.Helper()
-	server := New(cfg, s.deps)
+	deps := s.deps
+	if s.server != nil {
+		deps.Metrics = NewMetrics() // which are of one server
+	}
+	server := New(cfg, deps)
 	admin := httptest.NewUnstartedServer(nil)
 	admin.Config = server.HTTP()
 	admin.Start()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -13,10 +12,12 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // browserStep is how long one thing may take in the browser: generous, for a busy machine under the race detector.
@@ -239,10 +240,25 @@ func (b *tab) path() string {
 	return strings.TrimPrefix(at, b.origin)
 }
 
-// press sends keys to what has the focus, as a keyboard does.
+// back goes back, or forward, in the tab's history: a page that the browser has kept does not load again.
+func (b *tab) back(steps int, to string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(history.go(%d), true)`, steps))
+	b.await("the tab is at "+to, fmt.Sprintf(`location.href === %q && document.readyState === "complete"`, b.origin+to))
+}
+
+// press sends keys to what has the focus, as a keyboard does: what the page takes for itself is not typed.
 func (b *tab) press(keys string) {
 	b.t.Helper()
-	b.do("press "+keys, chromedp.KeyEvent(keys))
+	for _, r := range keys {
+		events := kb.Encode(r)
+		down, up := *events[0], *events[len(events)-1]
+		if len(events) == 3 {
+			down.Type, down.Text, down.UnmodifiedText = input.DispatchKeyEventTypeKeyDown, events[1].Text, events[1].UnmodifiedText
+		}
+		tell(b, input.DispatchKeyEvent, down)
+		tell(b, input.DispatchKeyEvent, up)
+	}
 }
 
 // click presses what a person would: a link, a button, a summary. It is scrolled to, and clicked in its middle; what lies
@@ -272,11 +288,4 @@ func (b *tab) href(selector, text string) string {
 		b.t.Fatalf("no link %s that says %q\n%s", selector, text, b.saying())
 	}
 	return strings.TrimPrefix(at, b.origin)
-}
-
-// sameAddress compares two paths whose queries may be in another order.
-func sameAddress(a, b string) bool {
-	x, errX := url.Parse(a)
-	y, errY := url.Parse(b)
-	return errX == nil && errY == nil && x.Path == y.Path && x.Query().Encode() == y.Query().Encode()
 }
