@@ -22,6 +22,8 @@ type readings struct {
 
 	skipped, dropped, shadow, unknown, inFlight, queue, captured, circuit *prometheus.Desc // of the proxy
 
+	sampled, written, unrecorded *prometheus.Desc // of recording
+
 	enabled, sample, guard, pauses, used, alone, step, steps *prometheus.Desc // of the switch, the guard and the ramp
 
 	compared, verdict, excess, confirmed, latency, run, started, attempt *prometheus.Desc // of the run
@@ -48,6 +50,10 @@ func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance,
 		queue:    describe("queue_length", "Exchanges waiting to be sent to the shadows."),
 		captured: describe("captured_bytes", "Bytes held for exchanges under way."),
 		circuit:  describe("circuit_open", "1 while a shadow that has failed again and again is not asked, or tried by one request, else 0.", "role"),
+
+		sampled:    describe("record_sampled_total", "Requests that were to be recorded. Missing where nothing is."),
+		written:    describe("recorded_total", "Requests that were recorded."),
+		unrecorded: describe("record_dropped_total", "Requests that were to be recorded and were not, by reason.", "reason"),
 
 		enabled: describe("shadowing_enabled", "The switch: 1 while shadowing is on, else 0."),
 		sample:  describe("sample_ratio", "The default rate: share of the eligible requests that are shadowed while the switch is on and the guard quiet."),
@@ -88,6 +94,7 @@ func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance,
 func (c *readings) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.skipped, c.dropped, c.shadow, c.unknown, c.inFlight, c.queue, c.captured, c.circuit,
+		c.sampled, c.written, c.unrecorded,
 		c.enabled, c.sample, c.guard, c.pauses, c.used, c.alone, c.step, c.steps,
 		c.compared, c.verdict, c.excess, c.confirmed, c.latency, c.run, c.started, c.attempt,
 		c.up, c.failures, c.flushed, c.took, c.size, c.samplesLost, c.stray,
@@ -164,6 +171,13 @@ func (c *readings) collectCounts(s scrape, counts multicast.Counts) {
 	}
 	for role, circuit := range counts.Circuit {
 		s.flag(c.circuit, circuit.State != circuitClosed, role)
+	}
+	if record := counts.Record; record != nil {
+		s.total(c.sampled, record.Sampled)
+		s.total(c.written, record.Written)
+		for reason, n := range whole(record.Dropped, multicast.RecordReasons()) {
+			s.total(c.unrecorded, n, string(reason))
+		}
 	}
 	s.gauge(c.queue, float64(counts.Queue))
 	s.gauge(c.captured, float64(counts.CapturedBytes))
