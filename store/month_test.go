@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"shadowdiff/diff"
+	"shadowdiff/multicast"
 )
 
 // month is traffic in simulated time: every route, or of very many a quarter, once a step, with three of its fields
@@ -140,6 +141,45 @@ func TestAMonthStaysUnderTheSize(t *testing.T) {
 	}
 	if err != nil || inSeries != all.Total.Compared || points[0].Span != 24*time.Hour || points[len(points)-1].Span != time.Minute {
 		t.Errorf("in the series of all routes %d, %v", inSeries, err)
+	}
+}
+
+// The names of fields, which are most of what their series take, go with these: the series of routes stay.
+func TestNamesOfFieldsGoBeforeSeriesOfRoutes(t *testing.T) {
+	cfg := testConfig(t)
+	db := openStore(t, cfg, Deps{})
+	run := startRun(t, db, candidateV1)
+	for i := range 3000 {
+		c := compared(fmt.Sprintf("GET /a%d", i%5), noon.Add(time.Duration(i)*time.Minute), field(fmt.Sprintf("body.f%d", i), 1, 1))
+		c.Exchange = nil
+		db.Record(run.ID, c)
+	}
+	flush(t, db)
+	later := noon.Add(100 * time.Hour)
+	sweepAll(db, later)
+	pages, free, err := db.pages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := db.Series(t.Context(), Filter{Route: "GET /a1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.MaxSize = multicast.Size((pages-free)*95/100+2*32) * pageBytes
+	if err := db.Reconfigure(cfg, diff.DefaultConfig(), 0); err != nil {
+		t.Fatal(err)
+	}
+	sweepAll(db, later)
+	if given := db.Health().GivenUp; given.Fields.IsZero() || given != (GivenUp{Fields: given.Fields}) {
+		t.Errorf("given up: %+v", given)
+	}
+	var names, ofRoutes int
+	err = db.file.read.QueryRow(`SELECT count(*), sum(field = '') FROM series_name`).Scan(&names, &ofRoutes)
+	if err != nil || names >= 3000 || ofRoutes != 5 {
+		t.Errorf("%d names are left, %d of routes, %v", names, ofRoutes, err)
+	}
+	if after, err := db.Series(t.Context(), Filter{Route: "GET /a1"}); err != nil || len(before) == 0 || len(after) != len(before) {
+		t.Errorf("the series of a route had %d points and has %d, %v", len(before), len(after), err)
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 )
 
 // What gives way when the database is larger than it may be, in this order: samples, the oldest first; the series of
-// fields, minutes before hours before days and of these the oldest; the series of routes likewise; what runs that are over
+// fields, minutes before hours before days and of these the oldest, with their names; the series of routes likewise; what runs that are over
 // know of fields without a confirmation. Run totals, routes' totals, confirmations, and the series of whole runs never do.
 
-// detailsAtOnce is how many fields of a run that is over one transaction removes.
-const detailsAtOnce = 500
+const (
+	detailsAtOnce = 500   // fields of a run that is over that one transaction removes
+	namesAtOnce   = 2_000 // names of series
+)
 
 // dropOver removes what comes first once the database is larger than it may be, until nine tenths of that are in use.
 func (db *DB) dropOver(ctx context.Context, _ time.Time) (more bool, err error) {
@@ -34,8 +36,9 @@ func (db *DB) dropOver(ctx context.Context, _ time.Time) (more bool, err error) 
 	for _, step := range []func() (bool, error){
 		func() (bool, error) { return db.dropSamples(ctx, excess) },
 		func() (bool, error) { return db.dropSeries(ctx, "field_series", db.health.lostFields) },
+		func() (bool, error) { return db.dropNames(ctx, "field_series", `field <> ''`) },
 		func() (bool, error) { return db.dropSeries(ctx, "route_series", db.health.lostRoutes) },
-		func() (bool, error) { return db.dropNames(ctx) },
+		func() (bool, error) { return db.dropNames(ctx, "route_series", `field = ''`) },
 		func() (bool, error) { return db.dropDetails(ctx) },
 	} {
 		if more, err := step(); more || err != nil {
@@ -95,11 +98,11 @@ func (db *DB) heldMinutes() int64 {
 	return oldest
 }
 
-// dropNames removes the names of which no series is left.
-func (db *DB) dropNames(ctx context.Context) (more bool, err error) {
+// dropNames removes the names of which a table of series has nothing any more: those of routes, or of fields.
+func (db *DB) dropNames(ctx context.Context, table, whose string) (more bool, err error) {
 	err = db.transact(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `DELETE FROM series_name WHERE last <= (SELECT coalesce(min(begin), ?1) FROM
-			(SELECT begin FROM route_series UNION ALL SELECT begin FROM field_series))`, db.heldMinutes())
+		done, err := tx.ExecContext(ctx, `DELETE FROM series_name WHERE id IN (SELECT id FROM series_name
+			WHERE `+whose+` AND last <= (SELECT coalesce(min(begin), ?1) FROM `+table+`) LIMIT ?2)`, db.heldMinutes(), namesAtOnce)
 		if err != nil {
 			return err
 		}
