@@ -130,6 +130,9 @@ func (s *service) apply(cfg config) error {
 		if err := s.db.Reconfigure(cfg.Store, cfg.Verdict, cfg.maxDecoded()); err != nil {
 			return nil, err
 		}
+		if err := s.record.reconfigure(cfg); err != nil {
+			return nil, err
+		}
 		return next.deliver, nil
 	})
 }
