@@ -51,7 +51,7 @@ func newReadings(proxy *multicast.Proxy, db *store.DB, instance func() Instance,
 		captured: describe("captured_bytes", "Bytes held for exchanges under way."),
 		circuit:  describe("circuit_open", "1 while a shadow that has failed again and again is not asked, or tried by one request, else 0.", "role"),
 
-		sampled:    describe("record_sampled_total", "Requests that were to be recorded. Missing where nothing is."),
+		sampled:    describe("record_sampled_total", "Requests that were to be recorded."),
 		written:    describe("recorded_total", "Requests that were recorded."),
 		unrecorded: describe("record_dropped_total", "Requests that were to be recorded and were not, by reason.", "reason"),
 
@@ -172,12 +172,14 @@ func (c *readings) collectCounts(s scrape, counts multicast.Counts) {
 	for role, circuit := range counts.Circuit {
 		s.flag(c.circuit, circuit.State != circuitClosed, role)
 	}
-	if record := counts.Record; record != nil {
-		s.total(c.sampled, record.Sampled)
-		s.total(c.written, record.Written)
-		for reason, n := range whole(record.Dropped, multicast.RecordReasons()) {
-			s.total(c.unrecorded, n, string(reason))
-		}
+	var record multicast.RecordCounts // nothing, where nothing is recorded
+	if counts.Record != nil {
+		record = *counts.Record
+	}
+	s.total(c.sampled, record.Sampled)
+	s.total(c.written, record.Written)
+	for reason, n := range whole(record.Dropped, multicast.RecordReasons()) {
+		s.total(c.unrecorded, n, string(reason))
 	}
 	s.gauge(c.queue, float64(counts.Queue))
 	s.gauge(c.captured, float64(counts.CapturedBytes))

@@ -85,7 +85,9 @@ func isText(v reflect.Value) bool {
 
 // restartKeys are read when the process starts, each with all below it: ports are taken and files opened then, and what a
 // listener was given cannot be changed under its connections.
-func restartKeys() []string { return []string{"mode", "listen", "server", "store.path", "web", "record.dir"} }
+func restartKeys() []string {
+	return []string{"mode", "listen", "server", "store.path", "web", "record.dir"}
+}
 
 // needRestart are the faults of a configuration that cannot take the place of the one in force: each begins with its key.
 func needRestart(before, after config) (faults []error) {
