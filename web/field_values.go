@@ -30,6 +30,7 @@ type profileView struct {
 	Numbers   *distributions
 	Lengths   *distributions
 	Length    string // "24", where every value is that long
+	Shift     string // "number where the primary has time", where the candidate's shape is another one
 }
 
 // countRow is one value, or one shape, with how often each side had it.
@@ -54,6 +55,7 @@ type countCell struct {
 
 const (
 	profiledValuesShown = 14
+	looseValuesShown    = 5
 	profiledShapesShown = 12
 	valueShown          = 120 // characters
 )
@@ -77,7 +79,27 @@ func profileViewOf(run store.Run, p *diff.FieldProfile) *profileView {
 	if l := view.Lengths; l != nil && l.Least == l.Most {
 		view.Length, view.Lengths = count(int64(l.Least)), nil
 	}
+	if p, c := mainShape(sides[primary]), mainShape(sides[candidate]); p != "" && c != "" && p != c {
+		view.Shift = fmt.Sprintf("%s where the primary has %s", c, p)
+	}
 	return view
+}
+
+// mainShape is that of nine in ten of a side's values; empty where there is none.
+func mainShape(r *roleProfile) (main string) {
+	if r == nil {
+		return ""
+	}
+	all, most := int64(0), int64(0)
+	for shape, n := range r.Shapes {
+		if all += n; n > most {
+			main, most = shape, n
+		}
+	}
+	if most*10 < all*9 {
+		return ""
+	}
+	return main
 }
 
 // values lays the most frequent values of the three sides beside each other. Those shown are the most frequent; numbers
@@ -106,6 +128,9 @@ func (v *profileView) values(sides [3]*roleProfile) {
 	v.Loose = len(rows) > 0 && v.Places >= 50 && certain*20 < v.Places
 	slices.SortStableFunc(rows, func(a, b *countRow) int { return cmp.Compare(b.most, a.most) })
 	shown := min(len(rows), profiledValuesShown)
+	if v.Loose {
+		shown = min(len(rows), looseValuesShown)
+	}
 	v.MoreRows = int64(len(rows) - shown)
 	rows = rows[:shown]
 	if !slices.ContainsFunc(rows, func(r *countRow) bool { return !r.isNum }) {
@@ -223,6 +248,7 @@ type distributions struct {
 	Sides       []distributionView // of those that have numbers
 	Ticks       []tick
 	Error       string // how far a quantile may be off
+	Close       bool   // all lie closer together than that: nothing can be drawn
 }
 
 // distributionView is one side's numbers.
@@ -246,12 +272,14 @@ func (d *distributions) Words() [7]string {
 
 func distributionsOf(bins []profileBinCounts, sides [3]*roleProfile, of func(*roleProfile) *distribution) *distributions {
 	d := &distributions{Least: math.Inf(1), Most: math.Inf(-1)}
+	told := 0
 	for _, r := range sides {
 		if r != nil && of(r) != nil {
+			told++
 			d.Least, d.Most = min(d.Least, of(r).Least), max(d.Most, of(r).Most)
 		}
 	}
-	if d.Least > d.Most {
+	if told < 2 { // one side's alone say nothing of a difference
 		return nil
 	}
 	d.Logarithmic = d.Least > 0 && d.Most/d.Least > 100
@@ -262,6 +290,7 @@ func distributionsOf(bins []profileBinCounts, sides [3]*roleProfile, of func(*ro
 		}
 		one := of(r)
 		d.Error = percent(one.Error, 0)
+		d.Close = d.Most > d.Least && d.Most-d.Least < 2*one.Error*max(math.Abs(d.Least), math.Abs(d.Most))
 		view := distributionView{
 			Role: roleWords[side], Count: one.Count, Median: d.across(one.P50), Bins: d.bins(bins, storedRole[side], one.Count),
 		}
