@@ -258,7 +258,14 @@ type (
 )
 
 // Listed, Cells, Losses and Row put a part together.
-func (f frame) Listed(list pageOf[findingView], when string) findingsPart { return findingsPart{f, list, when} }
-func (f frame) Cells(square squareView) cellsPart                         { return cellsPart{f, square} }
-func (f frame) Losses(rows []lostRow) lossesPart                          { return lossesPart{f, rows} }
-func (f frame) Row(row *fieldRow, name string, depth int) fieldPart       { return fieldPart{f, row, name, depth} }
+func (f frame) Listed(list pageOf[findingView], when string) findingsPart {
+	return findingsPart{f, list, when}
+}
+
+func (f frame) Cells(square squareView) cellsPart { return cellsPart{f, square} }
+
+func (f frame) Losses(rows []lostRow) lossesPart { return lossesPart{f, rows} }
+
+func (f frame) Row(row *fieldRow, name string, depth int) fieldPart {
+	return fieldPart{f, row, name, depth}
+}

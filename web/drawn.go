@@ -106,7 +106,7 @@ func levelsOf(points []store.Point) (lo, hi float64) {
 		return 0, 1
 	}
 	pad := max((hi-lo)/4, .5)
-	if lo -= pad; lo < (hi)/3 {
+	if lo -= pad; lo < hi/3 {
 		lo = 0
 	}
 	return lo, min(hi+pad, 100+pad/4)

@@ -12,11 +12,15 @@ func (f frame) With(path string) string {
 	if f.Asked == "" {
 		return f.Base + path
 	}
+	path, place, _ := strings.Cut(path, "#")
 	between := "?"
 	if strings.Contains(path, "?") {
 		between = "&"
 	}
-	return f.Base + path + between + "run=" + url.QueryEscape(f.Asked)
+	if place != "" {
+		place = "#" + place
+	}
+	return f.Base + path + between + "run=" + url.QueryEscape(f.Asked) + place
 }
 
 // RunWord stands before the run's name, unless that says so itself.

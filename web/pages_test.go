@@ -43,7 +43,7 @@ func TestFromTheVerdictToTheProof(t *testing.T) {
 		"/products/17", "candidate differs", "equal lines: id and tags", "<h3>control", "200")
 
 	route := r.get(link(t, overview, "/routes/"))
-	mustHold(t, "route", route, "GET /products/{id}", "body.price", "body.served", "1 confirmed", "60 requests compared", "p99")
+	mustHold(t, "route", route, "GET /products/{id}", "body.price", "body.served", "1 confirmed", "60 requests</a> compared", "p99")
 }
 
 // A page is the same function as the fragment that replaces it.
