@@ -205,15 +205,31 @@ func TestEveryPageIsForEveryone(t *testing.T) {
 	axe, browser := readAxe(t), openBrowser(t)
 	t.Run("empty", func(t *testing.T) {
 		s := openShop(t, nil)
-		b := openTab(t, browser, s.admin.URL)
-		s.audits(b, axe, s.pagePaths())
+		s.audits(openTab(t, browser, s.admin.URL), axe, s.pagePaths())
 	})
 	s := openShop(t, nil)
 	s.crowd(3000)
 	s.pay(120)
 	t.Run("visited", func(t *testing.T) {
 		s.as(t)
-		b := openTab(t, browser, s.admin.URL)
-		s.audits(b, axe, s.pagePaths())
+		s.audits(openTab(t, browser, s.admin.URL), axe, s.pagePaths())
+	})
+	t.Run("read only", func(t *testing.T) {
+		s.as(t)
+		cfg := DefaultConfig()
+		cfg.ReadOnly = true
+		_, admin := s.serve(cfg)
+		s.audits(openTab(t, browser, admin.URL), axe, []string{"/", "/rules", "/runs", "/settings", s.examples()["/samples/{id}"][0]})
+	})
+	t.Run("a run that is over", func(t *testing.T) {
+		s.as(t)
+		var paths []string
+		for _, at := range []string{"/", "/fields", "/samples", "/rules", routePath("GET /checkout"), fieldPath("GET /checkout", "body.total")} {
+			paths = append(paths, at+"?run=1")
+		}
+		if _, err := s.beginRun(t.Context(), RunBeginning{Actor: "api", Name: "v2.4.0"}); err != nil {
+			t.Fatal(err)
+		}
+		s.audits(openTab(t, browser, s.admin.URL), axe, append(paths, "/", "/runs", "/runs/1/compare/2"))
 	})
 }

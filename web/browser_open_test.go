@@ -95,7 +95,7 @@ func TestAPageLeftOpenDoesNotGrow(t *testing.T) {
 			b.await("the page has fetched itself again", fmt.Sprintf(`window.swaps > %d`, swapped))
 			swapped = eval[int](b, `window.swaps`)
 		}
-		b.await("all events have come", fmt.Sprintf(`window.events >= %d`, total))
+		b.await("all events have come", fmt.Sprintf(`window.events >= %d`, sent))
 		counted := fmt.Sprint(r.db.Snapshot().Tallies.Total.Compared)
 		eval[bool](b, `(htmx.trigger("#live", "refresh"), true)`)
 		b.await("it shows what was counted last", fmt.Sprintf(`document.querySelector(".facts").innerText.replaceAll(",", "").includes(%q)`, counted))
@@ -104,6 +104,13 @@ func TestAPageLeftOpenDoesNotGrow(t *testing.T) {
 	before := b.holds()
 	follow(10_000, 60)
 	after := b.holds()
+	for range 30 { // what the last events left behind goes with the next that happens
+		if after.heap <= 1.1*before.heap {
+			break
+		}
+		follow(sent+1, swapped+1)
+		after = b.holds()
+	}
 	t.Logf("%d events, fetched again %d times: %+v, then %+v", sent, swapped, before, after)
 	for what, grown := range map[string]float64{
 		"heap": after.heap / before.heap, "nodes": after.nodes / before.nodes, "listeners": after.listeners / before.listeners,

@@ -268,16 +268,18 @@ func (b *tab) click(selector string) {
 	b.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
-// clickText clicks the first of some elements that shows a text.
+// clickText clicks the first of some elements that shows a text, where it stands at that moment: pages that live move.
 func (b *tab) clickText(selector, text string) {
 	b.t.Helper()
-	b.await(fmt.Sprintf("%s says %q", selector, text), fmt.Sprintf(`(() => {
-		const all = [...document.querySelectorAll(%q)].filter((e) => e.innerText.includes(%q));
-		document.querySelectorAll("[data-chosen]").forEach((e) => e.removeAttribute("data-chosen"));
-		all[0]?.setAttribute("data-chosen", "");
-		return all.length > 0;
-	})()`, selector, text))
-	b.click("[data-chosen]")
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.innerText.includes(%q) && e.checkVisibility())`, selector, text)
+	b.await(fmt.Sprintf("%s says %q", selector, text), find)
+	at := eval[[2]float64](b, fmt.Sprintf(`(() => {
+		const e = %s;
+		e.scrollIntoView({block: "center", behavior: "instant"});
+		const r = e.getClientRects()[0];
+		return [r.left + r.width / 2, r.top + r.height / 2];
+	})()`, find))
+	b.do("click "+text, chromedp.MouseClickXY(at[0], at[1]))
 }
 
 // href is where the first of some links leads that shows a text, as a path below where the pages are.
