@@ -34,7 +34,7 @@ func (c *RecordConfig) validate(f *faults) {
 	if c.MaxBody < 0 || c.MaxBody > 16*MiB {
 		f.add("record.max_body", "must be from 0 to 16MiB, is %s", c.MaxBody)
 	}
-	if c.Memory < 1*MiB || c.Memory < 2*c.MaxBody {
+	if c.Memory < 1*MiB || c.MaxBody <= 16*MiB && c.Memory < 2*c.MaxBody {
 		f.add("record.memory", "must be 1MiB or more, and twice record.max_body, is %s", c.Memory)
 	}
 	if c.RotateSize < 64*KiB {

@@ -84,9 +84,37 @@ var ErrPrimary = errors.New("the primary gives no answer")
 // downAfter is how many requests running the primary may leave without an answer.
 const downAfter = 20
 
-// New readies a replay. The journal tells where it begins; onBad is told of each line that holds no request. It fails
-// where a file cannot be opened or its format not be told.
-func New(cfg Config, play Play, journal *Journal, onBad func(*traffic.Bad)) (*Replay, error) {
+// Check opens each file, and fails where one cannot be read, its format not be told, or -loop not be done with it.
+func (c *Config) Check() error {
+	for _, name := range c.Files {
+		if sizeOf(name) < 0 {
+			if c.Loop {
+				return fmt.Errorf("%s can be read once only: it cannot be repeated (-loop)", name)
+			}
+			continue
+		}
+		reader, err := traffic.Open(name, c.Format)
+		if err != nil {
+			return err
+		}
+		if err := reader.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeOf is how long a file is; below 0 for what is no regular one.
+func sizeOf(name string) int64 {
+	if about, err := os.Stat(name); name != "-" && err == nil && about.Mode().IsRegular() {
+		return about.Size()
+	}
+	return -1
+}
+
+// New readies a replay. The journal tells where it begins; onBad, which may be nil, is told of each line that holds no
+// request.
+func New(cfg Config, play Play, journal *Journal, onBad func(*traffic.Bad)) *Replay {
 	r := &Replay{
 		cfg: cfg, play: play, journal: journal, onBad: onBad, down: make(chan struct{}),
 		counts: Counts{
@@ -94,22 +122,9 @@ func New(cfg Config, play Play, journal *Journal, onBad func(*traffic.Bad)) (*Re
 		},
 	}
 	for _, name := range cfg.Files {
-		size := int64(-1)
-		if about, err := os.Stat(name); err == nil && about.Mode().IsRegular() {
-			size = about.Size()
-		}
-		if name == "-" || size < 0 {
-			if cfg.Loop {
-				return nil, fmt.Errorf("%s can be read once only: it cannot be repeated (-loop)", name)
-			}
-		} else if reader, err := traffic.Open(name, cfg.Format); err != nil {
-			return nil, err
-		} else {
-			reader.Close()
-		}
-		r.sizes = append(r.sizes, size)
+		r.sizes = append(r.sizes, sizeOf(name))
 	}
-	return r, nil
+	return r
 }
 
 // Run asks until the files are at their end or ctx ends, and waits for what is under way. It answers nil when all was

@@ -126,6 +126,7 @@ func (w *Writer) Flush(now time.Time) error {
 // write appends one frame, or nothing.
 func (w *Writer) write(now time.Time) error {
 	head := bytes.Buffer{}
+	w.lookAgain()
 	if w.file == nil {
 		if err := w.create(now); err != nil {
 			return err
@@ -148,6 +149,18 @@ func (w *Writer) write(now time.Time) error {
 	w.entry.Bytes += int64(len(frame))
 	w.entry.add(w.held)
 	return nil
+}
+
+// lookAgain gives up a file that somebody has removed: what is written to it nobody could read.
+func (w *Writer) lookAgain() {
+	if w.file == nil {
+		return
+	}
+	if _, err := os.Stat(w.file.Name()); errors.Is(err, os.ErrNotExist) {
+		_ = w.file.Close()
+		w.file, w.entry = nil, Entry{}
+		w.index.open("")
+	}
 }
 
 // takeBack removes the part of a frame that reached the file, or, where that fails too, leaves the file as it is.

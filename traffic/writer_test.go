@@ -250,6 +250,27 @@ func TestTroubleWithTheDiskIsSurvived(t *testing.T) {
 	}
 }
 
+// TestAFileThatIsRemovedIsBegunAnew: who deletes what was recorded does not lose what comes.
+func TestAFileThatIsRemovedIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWriter(t, dir, wide())
+	add(t, w, 0, 5)
+	flush(t, w, noon)
+	files, _, _ := recordings(t, dir)
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	add(t, w, 5, 5)
+	flush(t, w, noon.Add(time.Second))
+	if err := w.Close(noon); err != nil {
+		t.Fatal(err)
+	}
+	if files, recs, _ := recordings(t, dir); len(files) != 1 || len(recs) != 5 || len(entries(t, dir)) != 1 {
+		t.Errorf("%v, %d records, %v", files, len(recs), entries(t, dir))
+	}
+}
+
 // TestAPartOfAFrameIsTakenBack: a disk that fills within a frame leaves a file of whole ones.
 func TestAPartOfAFrameIsTakenBack(t *testing.T) {
 	t.Parallel()

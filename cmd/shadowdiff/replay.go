@@ -49,6 +49,7 @@ type replayOrder struct {
 	what    replay.Config
 	run     string
 	journal string
+	headers []string
 	resume  bool
 	json    bool
 	junit   string
@@ -71,11 +72,8 @@ func runReplay(args []string, std stdio) int {
 	fs.Func("match", "ask only what fits: a method, a route as \"GET /users/{id}\" or \"shop.example/*\", or header.NAME=VALUE;\nmay be given again: one of the methods and routes must fit, and one of the headers", o.what.Choice.Match)
 	fs.StringVar(&methods, "methods", "GET,HEAD", "ask these methods, with what they change: `LIST`")
 	fs.Func("header", "send this header in place of the recorded one: `NAME: VALUE`; \"NAME:\" leaves it out;\n${VARIABLE} is taken from the environment; may be given again", func(text string) error {
-		text, err := expand(text, os.LookupEnv)
-		if err != nil {
-			return err
-		}
-		return o.what.Header.Add(text)
+		o.headers = append(o.headers, text) // looked at later: the flag package would repeat a secret
+		return nil
 	})
 	fs.IntVar(&o.what.Concurrency, "concurrency", 32, "at most so `MANY` requests are under way")
 	fs.StringVar(&o.run, "run", "", "call the run `NAME` (default: after the files)")
@@ -130,6 +128,14 @@ func (o *replayOrder) prepare(args []string, against, methods, format string) (e
 			return fmt.Errorf("%s stands behind a FILE; flags come before", arg)
 		}
 	}
+	for _, text := range o.headers {
+		if text, err = expand(text, os.LookupEnv); err == nil {
+			err = o.what.Header.Add(text)
+		}
+		if err != nil {
+			return fmt.Errorf("-header: %w", err)
+		}
+	}
 	for method := range strings.SplitSeq(methods, ",") {
 		o.what.Choice.Methods = append(o.what.Choice.Methods, strings.ToUpper(strings.TrimSpace(method)))
 	}
@@ -141,6 +147,9 @@ func (o *replayOrder) prepare(args []string, against, methods, format string) (e
 	}
 	if o.run == "" {
 		o.run = "replay of " + filepath.Base(filepath.Clean(args[0]))
+	}
+	if err := o.what.Check(); err != nil {
+		return err
 	}
 	return canReplace(o.junit)
 }
@@ -164,7 +173,7 @@ func (o *replayOrder) replay(std stdio) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
-	p := player{replayOrder: o, std: std, log: log}
+	p := player{replayOrder: o, std: std, log: log, screen: newScreen(std.err)}
 	if err := p.open(); err != nil {
 		fmt.Fprintf(std.err, "shadowdiff replay: %s\n", errors.Join(err, p.close()))
 		return exitTrouble

@@ -25,6 +25,7 @@ type player struct {
 	journal *replay.Journal
 	run     store.Run
 	started time.Time
+	screen  *screen
 	bad     badLines
 }
 
@@ -60,9 +61,9 @@ func (p *player) open() (err error) {
 			return err
 		}
 	}
-	p.bad = badLines{w: p.std.err}
-	p.replay, err = replay.New(p.what, p.svc.proxy.Play, p.journal, p.bad.tell)
-	return err
+	p.bad = badLines{w: p.screen}
+	p.replay = replay.New(p.what, p.svc.proxy.Play, p.journal, p.bad.tell)
+	return nil
 }
 
 // begin puts the run in force, and begins the journal of a replay that is new.
@@ -118,7 +119,7 @@ func (p *player) play(ctx context.Context) int {
 	case <-p.svc.proxy.Running():
 	case <-proxy.done:
 	}
-	shown := showReplay(p)
+	shown := p.screen.show(p.replay)
 	err := p.replay.Run(ctx)
 	shown()
 	p.bad.end()

@@ -23,34 +23,46 @@ import (
 	"shadowdiff/traffic"
 )
 
-// badLines names the first lines that hold no request.
-type badLines struct {
-	w    io.Writer
-	told int64
+// screen is where a replay tells how it goes: on a terminal in one line that is written anew, elsewhere in a line every
+// five seconds. Other lines go between.
+type screen struct {
+	terminal bool
+
+	mu sync.Mutex // held while a line is written
+	w  io.Writer
 }
 
-const toldBad = 20
+func newScreen(w io.Writer) *screen {
+	file, isFile := w.(*os.File)
+	return &screen{w: w, terminal: isFile && isatty.IsTerminal(file.Fd())}
+}
 
-func (b *badLines) tell(bad *traffic.Bad) {
-	if b.told++; b.told <= toldBad {
-		fmt.Fprintf(b.w, "%s\n", bad)
+// line writes a line that stays.
+func (s *screen) line(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal {
+		text = "\r\x1b[K" + text
+	}
+	fmt.Fprintln(s.w, text)
+}
+
+// now writes what holds at this moment.
+func (s *screen) now(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal {
+		fmt.Fprint(s.w, "\r\x1b[K", text)
+	} else if text != "" {
+		fmt.Fprintln(s.w, text)
 	}
 }
 
-func (b *badLines) end() {
-	if more := b.told - toldBad; more > 0 {
-		fmt.Fprintf(b.w, "and %s more lines that hold no request\n", humanize.Comma(more))
-	}
-}
-
-// showReplay shows how far a replay is, until the answer is called: in one line that is written anew on a terminal, else in
-// a line every five seconds.
-func showReplay(p *player) (end func()) {
-	file, isFile := p.std.err.(*os.File)
-	inPlace := isFile && isatty.IsTerminal(file.Fd())
-	every, before, after := 5*time.Second, "", "\n"
-	if inPlace {
-		every, before, after = 250*time.Millisecond, "\r\x1b[K", ""
+// show tells how far a replay is, until the answer is called.
+func (s *screen) show(r *replay.Replay) (end func()) {
+	every := 5 * time.Second
+	if s.terminal {
+		every = 250 * time.Millisecond
 	}
 	stop := make(chan struct{})
 	var showing sync.WaitGroup
@@ -60,11 +72,9 @@ func showReplay(p *player) (end func()) {
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprint(p.std.err, before, replayLine(p.replay.Progress(), inPlace), after)
+				s.now(replayLine(r.Progress(), s.terminal))
 			case <-stop:
-				if inPlace {
-					fmt.Fprint(p.std.err, "\r\x1b[K")
-				}
+				s.now("")
 				return
 			}
 		}
@@ -72,6 +82,26 @@ func showReplay(p *player) (end func()) {
 	return func() {
 		close(stop)
 		showing.Wait()
+	}
+}
+
+// badLines names the first lines that hold no request.
+type badLines struct {
+	w    *screen
+	told int64
+}
+
+const toldBad = 20
+
+func (b *badLines) tell(bad *traffic.Bad) {
+	if b.told++; b.told <= toldBad {
+		b.w.line(bad.Error())
+	}
+}
+
+func (b *badLines) end() {
+	if more := b.told - toldBad; more > 0 {
+		b.w.line(fmt.Sprintf("and %s more lines that hold no request", humanize.Comma(more)))
 	}
 }
 
