@@ -3,6 +3,7 @@ package multicast
 import (
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,7 +167,7 @@ func (t *tap) sent(out *http.Request) {
 // recordedHeader is a header as the primary sees it, without what net/http is told by it and what frames the body.
 func recordedHeader(from http.Header) http.Header {
 	h := from.Clone()
-	if agent := h["user-agent"]; agent != nil {
+	if agent := h[strings.ToLower("User-Agent")]; agent != nil { // several, or one that is empty: see header
 		h["User-Agent"] = agent
 	} else if h.Get("User-Agent") == "" {
 		delete(h, "User-Agent")

@@ -95,7 +95,7 @@ func replayed(t *testing.T, args ...string) (code int, out, problems string) {
 	return code, o.String(), e.String()
 }
 
-// replayedJSON is what -json prints.
+// replayedAs is what -json prints.
 func replayedAs(t *testing.T, args ...string) (r replayJSON) {
 	t.Helper()
 	code, out, problems := replayed(t, append([]string{"-json"}, args...)...)
@@ -105,7 +105,7 @@ func replayedAs(t *testing.T, args ...string) (r replayJSON) {
 	return r
 }
 
-// shops are three instances of the toy shop.
+// threeShops are the instances of the toy shop; each takes seconds under the race detector.
 func threeShops(t *testing.T) (urls []string) {
 	t.Helper()
 	for _, role := range []string{"primary", "secondary", "candidate"} {
@@ -301,13 +301,13 @@ func TestGarbageIsCountedNamedAndSkipped(t *testing.T) {
 // TestWhatOthersRecordedIsReplayed: each format, with what it cannot have left out, and the header rewritten.
 func TestWhatOthersRecordedIsReplayed(t *testing.T) {
 	t.Parallel()
+	shop := threeShops(t)
 	for file, want := range map[string]struct{ asked, method, answers int64 }{
 		"nginx.log":    {60, 2, 0},
 		"goreplay.gor": {15, 1, 14},
 		"chromium.har": {7, 1, 7},
 		"curl.txt":     {7, 3, 0},
 	} {
-		shop := threeShops(t)
 		path := "../../fixtures/recorded/" + file
 		r := replayedAs(t, "-primary", shop[0], "-secondary", shop[1], "-candidate", shop[2], "-db", filepath.Join(t.TempDir(), "r.db"), "-speed", "max", path)
 		if c := r.Replay; c.Asked != want.asked || c.Compared != want.asked || c.LeftOut["method"] != want.method || c.Bad != 0 {
