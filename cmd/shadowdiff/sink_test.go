@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"shadowdiff/fixtures"
+	"shadowdiff/multicast"
+	"shadowdiff/store"
+)
+
+// documented is the first block of a kind in a page of docs.
+func documented(t *testing.T, page, kind string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?s)```" + kind + "\n(.*?)```").FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("docs/%s has no block of %s", page, kind)
+	}
+	return string(m[1])
+}
+
+// startNginx starts the real one with the http part of a configuration, and ends it with the test.
+func startNginx(t *testing.T, servers string) {
+	t.Helper()
+	path, err := exec.LookPath("nginx")
+	if err != nil {
+		if path = "/usr/sbin/nginx"; !executable(path) {
+			t.Fatal("nginx is needed: apt-get install nginx-light, or run make test, which does")
+		}
+	}
+	dir := t.TempDir()
+	text := fmt.Sprintf("daemon off;\nworker_processes 1;\npid %[1]s/nginx.pid;\nerror_log stderr error;\nevents { worker_connections 512; }\n"+
+		"http {\naccess_log off;\nclient_body_temp_path %[1]s/a;\nproxy_temp_path %[1]s/b;\nfastcgi_temp_path %[1]s/c;\nuwsgi_temp_path %[1]s/d;\nscgi_temp_path %[1]s/e;\n%[2]s}\n", dir, servers)
+	if os.Getuid() == 0 {
+		text = "user root;\n" + text // the folder is the test's
+	}
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-e", "stderr", "-p", dir, "-c", file)
+	var said journal
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, 5*time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // killed, it would leave its worker behind
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("nginx said:\n%s", said.String())
+		}
+	})
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&0o111 != 0
+}
+
+// mirroringNginx is the documented configuration with the addresses of this test; share is what it mirrors.
+func mirroringNginx(t *testing.T, primary, sink, share string) (address string) {
+	t.Helper()
+	spare, err := net.Listen("tcp", "127.0.0.1:0") // nginx takes no port of its own choice
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = spare.Addr().String()
+	spare.Close()
+	text := documented(t, "mirroring.md", "nginx")
+	for was, is := range map[string]string{
+		"10.0.0.11:9001": primary, "10.0.0.20:8880": sink, "listen 80;": "listen " + address + ";", "10%     yes;": share + " yes;",
+	} {
+		if !strings.Contains(text, was) {
+			t.Fatalf("the documented configuration lacks %q", was)
+		}
+		text = strings.Replace(text, was, is, 1)
+	}
+	startNginx(t, text)
+	return address
+}
+
+// A real NGINX serves the clients and mirrors them: the run finds the seeded faults, and while the sink is gone clients
+// see nothing of it.
+func TestNginxMirrorsToTheSink(t *testing.T) {
+	shops, err := openShops(fixtures.Faults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shops.close()
+	l := serveFile(t, fmt.Sprintf("mode: sink\nprimary: %s\nsecondary: %s\ncandidate: %s\nverdict: {alpha: 0.01}\n",
+		shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)))
+	address := mirroringNginx(t, shops.addresses[multicast.Primary], strings.TrimPrefix(l.svc.ProxyURL(), "http://"), "99.99%")
+	awaitPort(l, address)
+
+	ctx, enough := context.WithCancel(t.Context())
+	crowd := fixtures.Traffic{URL: "http://" + address, Rate: 400, Seed: 7}
+	done := make(chan error, 1)
+	go func() { done <- crowd.Run(ctx) }()
+	want := []string{"GET /products/{id} body.discount presence", "GET /users/{id} body.last_seen type", "GET /orders/{id} header.cache-control value"}
+	l.eventually("the faults are found", func() bool {
+		got := confirmed(l.svc.db.Snapshot().Verdict)
+		return !slices.ContainsFunc(want, func(effect string) bool { return !slices.Contains(got, effect) })
+	})
+	l.stop() // the sink is gone, the clients are not
+	before := crowd.Counts().Answered
+	for crowd.Counts().Answered < before+500 {
+		if t.Context().Err() != nil || len(done) > 0 {
+			t.Fatal("the clients have ended")
+		}
+	}
+	enough()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	counts := crowd.Counts()
+	if len(counts.NotOK) > 0 || counts.Errors > 8 { // those that were under way when it ended
+		t.Errorf("clients saw %s: %s", counts, counts.LastErr)
+	}
+}
+
+// awaitPort waits until somebody listens.
+func awaitPort(l *live, address string) {
+	l.t.Helper()
+	l.eventually("NGINX listens", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return false
+		}
+		conn.Close()
+		return true
+	})
+}
+
+// Bodies come along, a share is a share, and the URI is the client's however the mirror's own location is called.
+func TestNginxMirrorsBodiesAndAShare(t *testing.T) {
+	shops, err := openShops(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shops.close()
+	l := serveFile(t, fmt.Sprintf("mode: sink\nprimary: %s\nsecondary: %s\ncandidate: %s\nmethods: [GET, POST]\n",
+		shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)))
+	address := mirroringNginx(t, shops.addresses[multicast.Primary], strings.TrimPrefix(l.svc.ProxyURL(), "http://"), "50%")
+	awaitPort(l, address)
+	const asked = 400
+	for i := range asked {
+		resp, err := http.Post(fmt.Sprintf("http://%s/orders?n=%d", address, i), "application/json", strings.NewReader(`{"items":[{"id":"p1"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusCreated {
+			t.Fatalf("a client got %s", resp.Status)
+		}
+	}
+	c := l.settled()
+	if c.Requests < asked/4 || c.Requests > asked*3/4 || c.Exchanged != c.Requests {
+		t.Errorf("of %d requests half are mirrored; counts are %+v", asked, c)
+	}
+	l.flush()
+	snap := l.svc.db.Snapshot()
+	if routes := snap.Tallies.Routes; len(routes) != 1 || routes[0].Route != "POST /orders" {
+		t.Errorf("routes are %+v", routes)
+	}
+	if samples, _, err := l.svc.db.Samples(t.Context(), store.Filter{Limit: 1}); err != nil || len(samples) != 1 {
+		t.Errorf("samples are %v, %v", samples, err)
+	} else if s, err := l.svc.db.Sample(t.Context(), samples[0].ID); err != nil || string(s.Request.Body) != `{"items":[{"id":"p1"}]}` || !strings.HasPrefix(s.Request.Target, "/orders?n=") {
+		t.Errorf("a sample has %+v, %v", s.Request, err)
+	}
+}
