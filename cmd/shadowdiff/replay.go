@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -147,6 +148,9 @@ func (o *replayOrder) prepare(args []string, against, methods, format string) (e
 	}
 	if o.run == "" {
 		o.run = "replay of " + filepath.Base(filepath.Clean(args[0]))
+	}
+	if o.resume && slices.Contains(o.what.Files, "-") {
+		return errors.New("-resume needs files: of standard input nobody knows what was asked")
 	}
 	if err := o.what.Check(); err != nil {
 		return err

@@ -141,7 +141,7 @@ func TestARecordingReplaysToTheSameDifferences(t *testing.T) {
 	t.Parallel()
 	requests, rate := int64(10_000), 2000.
 	if underRace {
-		requests, rate = 2500, 400
+		requests, rate = 1500, 400
 	}
 	dir := filepath.Join(t.TempDir(), "recordings")
 	shop := threeShops(t)
