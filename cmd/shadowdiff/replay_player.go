@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
@@ -168,7 +170,7 @@ func (p *player) outcome(ctx context.Context, ended error) outcome {
 	c := p.replay.Counts()
 	switch {
 	case ctx.Err() != nil && ended != nil:
-		out.trouble = fmt.Errorf("interrupted after %d requests; -resume goes on, and asks none of them again", c.Before+c.Asked)
+		out.trouble = fmt.Errorf("interrupted after %s requests; -resume goes on, and asks none of them again", humanize.Comma(c.Before+c.Asked))
 	case errors.Is(ended, replay.ErrPrimary):
 		out.trouble = errors.New("the primary has given no answer to 20 requests running; see to it that it answers, and go on with -resume")
 	case ended != nil:
