@@ -224,7 +224,7 @@ func TestEveryPageIsForEveryone(t *testing.T) {
 	t.Run("a run that is over", func(t *testing.T) {
 		s.as(t)
 		var paths []string
-		for _, at := range []string{"/", "/fields", "/samples", "/rules", routePath("GET /checkout"), fieldPath("GET /checkout", "body.total")} {
+		for _, at := range []string{"/", "/fields", "/samples", routePath("GET /checkout"), fieldPath("GET /checkout", "body.total")} {
 			paths = append(paths, at+"?run=1")
 		}
 		if _, err := s.beginRun(t.Context(), RunBeginning{Actor: "api", Name: "v2.4.0"}); err != nil {
