@@ -46,6 +46,7 @@ func commands() []command {
 		{"record", "serve clients from the primary and record the traffic, nothing else", runRecord},
 		{"replay", "ask recorded traffic again, and judge the answers", runReplay},
 		{"backup", "save the database of a running shadowdiff", runBackup},
+		{"purge", "delete what was kept of requests and answers", runPurge},
 		{"health", "ask a running shadowdiff how it is; a container's health check", runHealth},
 		{"version", "print version, commit and Go version", runVersion},
 	}

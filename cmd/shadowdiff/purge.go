@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/mattn/go-isatty"
+
+	"shadowdiff/store"
+)
+
+const purgeHelp = `
+Usage: shadowdiff purge {-db FILE | -config FILE} {-samples | -before TIME | -run NAME | -all} [-yes]
+
+Deletes what was kept of requests and answers: samples, and what is known of the values in fields and requests. Counts stay,
+and so does the verdict. The room is given back, and nothing of it is left in the file. With -all the database itself is
+deleted, with its log, and those that were set aside as damaged or replaced. Recordings and backups are named and not touched.
+
+It says first what will be deleted, and asks, where it can; elsewhere -yes is needed. A database in use is refused: stop its
+shadowdiff first. Exit code 0, or 2 for trouble.
+
+  shadowdiff purge -db shadowdiff.db -samples
+  shadowdiff purge -db shadowdiff.db -before 7d -yes
+  shadowdiff purge -config shadowdiff.yaml -all`
+
+// purge is what was asked for.
+type purge struct {
+	db, recordings string
+	all, yes       bool
+	what           store.Purge
+	std            stdio
+}
+
+// runPurge deletes what was kept of requests and answers.
+func runPurge(args []string, std stdio) int {
+	flags := newFlagSet("purge", purgeHelp)
+	db := flags.String("db", "", "the database, a `FILE` (store.path)")
+	file := flags.String("config", "", "take the database from this YAML `FILE`, and name the recordings")
+	samples := flags.Bool("samples", false, "all samples, profiles and attributes")
+	before := flags.String("before", "", "samples from before this `TIME`: 7d (so long ago), 2026-11-30 or\n2026-11-30T10:00:00Z; and the profiles of runs that had ended by then")
+	run := flags.String("run", "", "samples, profiles and attributes of the runs with this `NAME`, or id")
+	all := flags.Bool("all", false, "the database itself, and those set aside")
+	yes := flags.Bool("yes", false, "do not ask")
+	if code, done := parse(flags, args, std); done {
+		return code
+	}
+	p := purge{db: *db, all: *all, yes: *yes, std: std, what: store.Purge{Run: *run}}
+	err := p.limit(*samples, *before)
+	if flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q; flags begin with a dash", flags.Arg(0))
+	}
+	if err == nil {
+		err = p.find(*file)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch {
+	case err != nil:
+	case p.all:
+		err = p.remove()
+	default:
+		err = p.delete(ctx)
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "shadowdiff purge: %s\n", err)
+		return exitTrouble
+	}
+	return exitOK
+}
+
+// limit sees that one thing is asked for, and reads the time.
+func (p *purge) limit(samples bool, before string) error {
+	n := 0
+	for _, given := range []bool{samples, before != "", p.what.Run != "", p.all} {
+		if given {
+			n++
+		}
+	}
+	if n != 1 {
+		return errors.New("say what is to be deleted: one of -samples, -before TIME, -run NAME and -all")
+	}
+	if before == "" {
+		return nil
+	}
+	at, err := timeBefore(before, time.Now())
+	p.what.Before = at
+	return err
+}
+
+// timeBefore reads a moment, a day (of UTC), or how long ago.
+func timeBefore(text string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	ago, err := parseDuration(text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("-before: must be a time such as 2026-11-30 or 2026-11-30T10:00:00Z, or so long ago as 7d or 12h, is %q", text)
+	}
+	return now.Add(-ago), nil
+}
+
+// find learns which files are meant.
+func (p *purge) find(file string) error {
+	if file != "" {
+		cfg, faults := readConfig(file, nil, os.LookupEnv)
+		if len(faults) > 0 {
+			return fmt.Errorf("%s has faults: `shadowdiff check -config %s` lists them; or give -db FILE", file, file)
+		}
+		p.recordings = cfg.Record.Dir
+		if p.db == "" {
+			p.db = cfg.Store.Path
+		}
+	}
+	if p.db == "" {
+		return errors.New("no database is named: give -db FILE, or -config FILE")
+	}
+	return nil
+}
+
+// delete takes something out of the database.
+func (p *purge) delete(ctx context.Context) (err error) {
+	db, err := store.OpenClosed(p.db)
+	if err != nil {
+		return p.whyNot(err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	n, err := db.Count(ctx, p.what)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("no run is called %q: the page /runs lists them", p.what.Run)
+	}
+	if err != nil {
+		return err
+	}
+	size := db.Size()
+	fmt.Fprintf(p.std.out, "%s (%s) has, of what is to be deleted: %s\n", p.db, bytesText(size), purgedText(n))
+	found, err := store.FindRemains(p.db)
+	if err != nil {
+		return err
+	}
+	for _, file := range found.Files[:len(found.Files)-1] {
+		if strings.Contains(filepath.Base(file), ".damaged-") || strings.Contains(filepath.Base(file), ".replaced-") {
+			fmt.Fprintf(p.std.out, "not touched: %s (%s), set aside; -all removes it\n", file, bytesText(sizeOf(file)))
+		}
+	}
+	p.nameOthers(found)
+	if err := p.confirm(); err != nil {
+		return err
+	}
+	if n, err = db.Purge(ctx, p.what, "purge"); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.std.out, "deleted: %s; the file has %s now\n", purgedText(n), bytesText(db.Size()))
+	return nil
+}
+
+// remove takes the database itself away.
+func (p *purge) remove() error {
+	found, err := store.FindRemains(p.db)
+	if err != nil {
+		return err
+	}
+	if len(found.Files) == 0 {
+		return fmt.Errorf("%s does not exist, nor anything beside it that was made of it", p.db)
+	}
+	total := int64(0)
+	for _, file := range found.Files {
+		size := sizeOf(file)
+		total += size
+		fmt.Fprintf(p.std.out, "to be deleted: %s (%s)\n", file, bytesText(size))
+	}
+	p.nameOthers(found)
+	if err := p.confirm(); err != nil {
+		return err
+	}
+	if err := store.RemoveAll(p.db); err != nil {
+		return p.whyNot(err)
+	}
+	fmt.Fprintf(p.std.out, "deleted: %s, %s\n", plural(len(found.Files), "file"), bytesText(total))
+	return nil
+}
+
+// whyNot adds what else can be done about a database that cannot be opened.
+func (p *purge) whyNot(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: -db names the file that store.path does", p.db)
+	}
+	return err
+}
+
+// nameOthers tells what holds requests and answers, too, and stays.
+func (p *purge) nameOthers(found store.Remains) {
+	for _, file := range found.Backups {
+		fmt.Fprintf(p.std.out, "not touched: %s (%s), a backup, or the database of another shadowdiff\n", file, bytesText(sizeOf(file)))
+	}
+	if p.recordings == "" {
+		return
+	}
+	count, total := 0, int64(0)
+	err := filepath.WalkDir(p.recordings, func(file string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			count, total = count+1, total+sizeOf(file)
+		}
+		return err
+	})
+	if err == nil && count > 0 {
+		fmt.Fprintf(p.std.out, "not touched: %s (%s, %s), the recordings; remove the folder to be rid of them\n",
+			p.recordings, plural(count, "file"), bytesText(total))
+	}
+}
+
+// confirm asks, where somebody can answer.
+func (p *purge) confirm() error {
+	if p.yes {
+		return nil
+	}
+	in, ok := p.std.in.(*os.File)
+	if !ok || !isatty.IsTerminal(in.Fd()) {
+		return errors.New("nothing was deleted: give -yes to delete it")
+	}
+	fmt.Fprint(p.std.out, "Delete it? It cannot be undone. [y/N] ")
+	return agreed(in)
+}
+
+// agreed reads the answer.
+func agreed(in io.Reader) error {
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && line == "" {
+		return errors.New("nothing was deleted: no answer")
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was deleted")
+}
+
+func purgedText(n store.Purged) string {
+	return fmt.Sprintf("%s (%s), %s of fields and routes (%s)", plural(int(n.Samples), "sample"), bytesText(n.SampleBytes),
+		plural(int(n.Profiles), "profile"), bytesText(n.ProfileBytes))
+}
+
+func bytesText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+
+func sizeOf(file string) int64 {
+	if info, err := os.Stat(file); err == nil {
+		return info.Size()
+	}
+	return 0
+}
