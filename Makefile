@@ -45,7 +45,7 @@ test: ## vet and every test under -race, in random order; installs what that nee
 		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
 .PHONY: check
-check: ## formatting, staticcheck, known vulnerabilities, the dashboards and alerts in deploy by Prometheus' own engine
+check: ## formatting, staticcheck, known vulnerabilities, what deploy ships by the engines that read it, all cross builds
 	@unformatted=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); \
 		if [ -n "$$unformatted" ]; then printf 'not formatted (gofumpt -w):\n%s\n' "$$unformatted"; exit 1; fi
 	@$(TOOL) staticcheck ./...
@@ -54,6 +54,10 @@ check: ## formatting, staticcheck, known vulnerabilities, the dashboards and ale
 		$(TOOL) govulncheck -db "file://$$dir/data/osv" ./...
 	@go -C tools/monitoring vet ./...
 	@go -C tools/monitoring test -shuffle=on -timeout 15m ./... # Prometheus takes minutes to build, so it is not in test
+	@go -C tools/packages vet ./...
+	@go -C tools/packages test -shuffle=on -timeout 15m ./... # and so do Kubernetes and Helm
+	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/shadowdiff || { echo "$$target does not build"; exit 1; }; done
 
 .PHONY: bench
 bench: ## every benchmark, and comparing beside what else compares JSON

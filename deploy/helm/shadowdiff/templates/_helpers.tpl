@@ -22,8 +22,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "shadowdiff.config" -}}
 {{- $config := deepCopy .Values.config }}
 {{- range list "primary" "secondary" "candidate" }}{{ if not (get $config .) }}{{ $_ := unset $config . }}{{ end }}{{ end }}
-{{- $_ := required "config.primary is required: the address of the service that clients ask today, such as http://shop.shop.svc:80" $config.primary }}
-{{- $store := merge (dict "path" "/data/shadowdiff.db") ($config.store | default dict) }}
-{{- $web := merge (dict "listen" ":8881" "token_file" "/etc/shadowdiff/token/token") (omit ($config.web | default dict) "token") }}
-{{- toYaml (merge (dict "listen" ":8880" "store" $store "web" $web) $config) }}
+{{- $_ := required "config.primary is required: the address of the service that clients ask today, such as http://shop.shop.svc:80" (get $config "primary") }}
+{{- $web := get $config "web" | default dict }}
+{{- if get $web "token" }}{{ fail "config.web.token would be in a ConfigMap for all to read: give token, or existingSecret" }}{{ end }}
+{{- $store := get $config "store" | default dict }}
+{{- $_ := set $config "listen" ":8880" }}
+{{- $_ := set $config "store" (set $store "path" "/data/shadowdiff.db") }}
+{{- $_ := set $config "web" (set (set $web "listen" ":8881") "token_file" "/etc/shadowdiff/token/token") }}
+{{- toYaml $config }}
 {{- end }}
