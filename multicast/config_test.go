@@ -96,6 +96,7 @@ func TestEveryFaultAtOnceWithItsKey(t *testing.T) {
 		"shadow.candidate.tls: read ca: ",
 		"routes[1].match: must be", "routes[1].sample: ", "routes[1].methods[0]: CONNECT", "routes[1].timeout: ",
 		"routes[1].max_response_body: ",
+		"record.memory: must be 1MiB", "record.rotate_size: must be 64KiB", "record.rotate_age: must be 1s", "record.max_age: must be 1m",
 	}
 	faults := cfg.Validate()
 	for i, fault := range faults {
