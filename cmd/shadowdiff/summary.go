@@ -19,8 +19,12 @@ func (c config) summary() string {
 	if steps := c.Ramp.Steps; len(steps) > 0 {
 		rate = fmt.Sprintf("from %s to %s", steps[0], steps[len(steps)-1])
 	}
-	return fmt.Sprintf("clients on %s, primary %s, secondary %s, candidate %s, sample %s, %s, dashboard on %s, db %s",
-		c.Listen, c.Primary, cmp.Or(c.Secondary, "none"), cmp.Or(c.Candidate, "none"),
+	who := "clients"
+	if c.Mode == modeSink {
+		who = "mirrors"
+	}
+	return fmt.Sprintf("%s on %s, primary %s, secondary %s, candidate %s, sample %s, %s, dashboard on %s, db %s",
+		who, c.Listen, c.Primary, cmp.Or(c.Secondary, "none"), cmp.Or(c.Candidate, "none"),
 		rate, rules, c.Web.Listen, c.Store.Path)
 }
 
@@ -29,6 +33,8 @@ func (c config) summary() string {
 func (c config) warnings() []string {
 	var all []string
 	switch {
+	case c.Candidate == "" && c.Mode == modeSink:
+		all = append(all, "no candidate: what is mirrored is taken, and nothing is asked")
 	case c.Candidate == "":
 		all = append(all, "no candidate: a plain proxy, nothing is shadowed")
 	case c.Secondary == "":
