@@ -300,7 +300,7 @@ func valuesOf(samples []*store.Sample, field string) (rows []valuesRow, more int
 func sampleRowOf(sample *store.Sample, field string) sampleRow {
 	row := sampleRow{
 		ID: sample.ID, Time: sample.Time, Method: sample.Request.Method, Target: begins(sample.Request.Target, targetShown),
-		Route: sample.Route, Result: sample.Result, Fields: listed(sample.Fields, min(2, len(sample.Fields))),
+		Route: sample.Route, Result: sample.Result,
 	}
 	for side, role := range storedRole {
 		row.Status[side] = sample.Responses[role].Status
@@ -309,6 +309,10 @@ func sampleRowOf(sample *store.Sample, field string) sampleRow {
 		row.Mark = map[diff.Result]mark{
 			diff.CandidateOnly: markCandidate, diff.ControlOnly: markControl, diff.Both: markBoth,
 		}[sample.Result]
+		var alone bool
+		if row.Fields, alone = tellingFields(sample); alone {
+			row.Mark = markCandidate
+		}
 		return row
 	}
 	row.Mark = markOf(levelAt(sample.Candidate, field), levelAt(sample.Control, field))
@@ -327,6 +331,25 @@ func sampleRowOf(sample *store.Sample, field string) sampleRow {
 		}
 	}
 	return row
+}
+
+// tellingFields names first where the candidate alone differs, and tells whether there is such a field: beside it noise is
+// only counted.
+func tellingFields(sample *store.Sample) (text string, alone bool) {
+	var telling []string
+	for _, field := range sample.Fields {
+		if markOf(levelAt(sample.Candidate, field), levelAt(sample.Control, field)) == markCandidate {
+			telling = append(telling, field)
+		}
+	}
+	if len(telling) == 0 {
+		return listed(sample.Fields, min(2, len(sample.Fields))), false
+	}
+	text = listed(telling, min(2, len(telling)))
+	if noise := len(sample.Fields) - len(telling); noise > 0 {
+		text += "; noise in " + things(int64(noise), "field")
+	}
+	return text, true
 }
 
 // targetShown is how many characters of a request's target a list shows.

@@ -100,8 +100,12 @@ func runSentence(record *store.RunRecord, v *diff.Verdict) string {
 		return sentenceStart(runTitle(record.Run)) + " " + is + ", and nothing was compared in it."
 	}
 	text := fmt.Sprintf("%s %s: %s after %s", sentenceStart(runTitle(record.Run)), is, v.Word, things(v.Compared, "comparison"))
-	if n := confirmedIn(v); n > 0 {
-		text += ", with " + things(int64(n), "confirmed difference")
+	deciding, informing := decidingIn(v)
+	if deciding > 0 {
+		text += ", with " + things(int64(deciding), "confirmed difference")
+	}
+	if informing > 0 {
+		text += "; " + isAre(informing, "more only informs", "more only inform")
 	}
 	return text + "."
 }

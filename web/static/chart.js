@@ -109,7 +109,7 @@
       scales: {y: {range}}, hooks: {draw: [mark], setCursor: [read], setData: [read], ready: [read]},
       axes: [
         {...axis, grid: {show: false}, space: plot.clientWidth < 500 ? 70 : 90, size: 34, gap: 10, values: (u, splits) => splits.map((s) => moment(s, spanOf(u)))},
-        {...axis, size: 46, space: 32, values: (u, vals) => vals.map((v) => +v.toFixed(2) + "\u202f%")},
+        {...axis, size: 54, space: 32, values: (u, vals) => vals.map((v) => +v.toFixed(2) + "\u202f%")},
       ],
       series: [
         {},
