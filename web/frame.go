@@ -67,7 +67,7 @@ type keyHint struct {
 	Does string
 }
 
-// keys are those that the pages take, as keys.js has them.
+// keys are those that the pages take, as keys.js has them, and sample.js.
 func keys() []keyHint {
 	list := []keyHint{
 		{[]string{"/"}, "search on this page"},
@@ -78,5 +78,6 @@ func keys() []keyHint {
 	for _, v := range views() {
 		list = append(list, keyHint{[]string{"g", v.Key()}, v.Word})
 	}
+	list = append(list, keyHint{[]string{"n"}, "next difference of a sample"}, keyHint{[]string{"p"}, "difference before"})
 	return append(list, keyHint{[]string{"?"}, "these keys"}, keyHint{[]string{"Esc"}, "close what floats, leave a field"})
 }

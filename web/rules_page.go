@@ -103,7 +103,7 @@ func (s *Server) writeRules(w http.ResponseWriter, r *http.Request, status int, 
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), "Rules"), Search: q.text("q"), Draft: draft, Headers: s.headersView(),
 		ReadOnly: s.cfg.ReadOnly, Changes: s.deps.Rulebook != nil, File: s.deps.Instance().File,
 	}
-	page.Here, page.Scripts = "rules", []string{"sample.js"} // it copies, and tells how long a form takes
+	page.Here = "rules"
 	rules := s.rules()
 	if err := s.listOnPage(page, rules, q); err != nil {
 		return err

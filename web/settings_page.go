@@ -70,6 +70,7 @@ type storeView struct {
 	Failing int64
 	Lost    int64
 	Aside   *store.Aside
+	GivenUp []string // what made room before its time
 }
 
 type configView struct {
@@ -214,7 +215,25 @@ func storeOf(limits Limits, h store.Health) storeView {
 	return storeView{
 		Path: limits.Store, Size: gaugeOf("size", h.SizeBytes, limits.StoreMax, size), Flushed: h.LastFlush, Took: took(h.FlushTook),
 		Err: h.Err, Failing: h.Failures, Lost: h.SamplesLost, Aside: h.Aside,
+		GivenUp: givenUp(h.GivenUp),
 	}
+}
+
+// givenUp lists what was removed so that the file stays under its limit.
+func givenUp(up store.GivenUp) (list []string) {
+	if up.Samples > 0 {
+		list = append(list, "the oldest "+things(up.Samples, "sample"))
+	}
+	if !up.Routes.IsZero() {
+		list = append(list, "courses of routes before "+moment(up.Routes))
+	}
+	if !up.Fields.IsZero() {
+		list = append(list, "courses of fields before "+moment(up.Fields))
+	}
+	if up.Details {
+		list = append(list, "details of runs that are over")
+	}
+	return list
 }
 
 // lasting writes a long time as people say it.

@@ -1,5 +1,4 @@
-// The sample page beyond being read: n and p go to the next and the previous difference, buttons copy, and a form that
-// takes its time says so.
+// The sample page beyond being read: n and p go to the next and the previous difference.
 (() => {
   "use strict";
 
@@ -42,54 +41,4 @@
   };
   addEventListener("hashchange", follow);
   follow();
-
-  // Copying: without leave to write to the clipboard, as on a page that is not served securely, by way of a selection.
-  const write = async (text) => {
-    if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    if (!done) throw new Error("not copied");
-  };
-  const copy = async (button) => {
-    const word = button.dataset.word ??= button.textContent;
-    try {
-      let text;
-      if (button.dataset.copy) text = document.querySelector(button.dataset.copy).textContent;
-      else {
-        const answer = await fetch(button.dataset.copyFrom);
-        if (!answer.ok) throw new Error(String(answer.status));
-        text = await answer.text();
-      }
-      await write(text);
-      button.textContent = "Copied ✓";
-    } catch {
-      button.textContent = "Not copied";
-    }
-    setTimeout(() => { button.textContent = word; }, 2500);
-  };
-  document.body.addEventListener("click", (e) => {
-    const button = e.target.closest("[data-copy], [data-copy-from]");
-    if (button) copy(button);
-  });
-
-  // The page waits for what a form asks for: it tells for how long by now.
-  document.body.addEventListener("submit", (e) => {
-    const form = e.target.closest("[data-waits]");
-    if (!form) return;
-    const said = form.querySelector(".waiting");
-    const began = Date.now();
-    const tell = () => { said.textContent = form.dataset.waits + " " + Math.round((Date.now() - began) / 1000) + " s"; };
-    setTimeout(() => { for (const b of form.querySelectorAll("button")) b.disabled = true; }); // after the form is sent
-    setTimeout(tell, 300);
-    const ticking = setInterval(tell, 1000);
-    addEventListener("pageshow", () => { // come back to by the browser's own button
-      clearInterval(ticking);
-      said.textContent = "";
-      for (const b of form.querySelectorAll("button")) b.disabled = false;
-    }, {once: true});
-  });
 })();

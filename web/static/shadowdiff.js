@@ -1,4 +1,5 @@
-// What a page does beyond being read: local times, and telling when it has stopped being up to date. Fetching it again on
+// What a page does beyond being read: local times, telling when it has stopped being up to date, copying, and telling how
+// long a form takes. Fetching it again on
 // each event and morphing it into place are htmx's.
 (() => {
   "use strict";
@@ -37,7 +38,7 @@
 
   // Whether what is shown is of now: the stream is up, and the page was fetched when it had to be. While it is not, the
   // head says of when the page is.
-  const WAIT = 300, TICK = 1000, EVERY = live.hasAttribute("data-still") ? 30000 : 10000;
+  const WAIT = 300, TICK = 1000, EVERY = stream ? 10000 : 30000;
   let down = false, old = false, fetched = Date.now();
   const asOf = () => document.querySelector("#asof time")?.textContent ?? "";
   const show = () => {
@@ -64,12 +65,12 @@
     tick = now;
     if (document.hidden) return;
     if (slept) catchUp();
-    else if (now - fetched > 3 * EVERY) { old = true; show(); }
+    else if (stream && now - fetched > 3 * EVERY) { old = true; show(); }
   }, TICK);
   // Nothing flushes while shadowing is paused, but requests are still skipped and counted. A stream that never began, or
   // ended for good, is begun again here; htmx retries only one that broke.
   setInterval(() => {
-    if (document.hidden) return;
+    if (document.hidden || !stream && !document.querySelector(".is-problem")) return; // what does not change is not fetched anew
     begin();
     refresh();
   }, EVERY);
@@ -151,6 +152,56 @@
     for (const d of folded) d.open = true;
   });
   addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
+
+  // Copying: without leave to write to the clipboard, as on a page that is not served securely, by way of a selection.
+  const write = async (text) => {
+    if (navigator.clipboard && isSecureContext) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) throw new Error("not copied");
+  };
+  const copy = async (button) => {
+    const word = button.dataset.word ??= button.textContent;
+    try {
+      let text;
+      if (button.dataset.copy) text = document.querySelector(button.dataset.copy).textContent;
+      else {
+        const answer = await fetch(button.dataset.copyFrom);
+        if (!answer.ok) throw new Error(String(answer.status));
+        text = await answer.text();
+      }
+      await write(text);
+      button.textContent = "Copied ✓";
+    } catch {
+      button.textContent = "Not copied";
+    }
+    setTimeout(() => { button.textContent = word; }, 2500);
+  };
+  document.body.addEventListener("click", (e) => {
+    const button = e.target.closest("[data-copy], [data-copy-from]");
+    if (button) copy(button);
+  });
+
+  // The page waits for what a form asks for: it tells for how long by now.
+  document.body.addEventListener("submit", (e) => {
+    const form = e.target.closest("[data-waits]");
+    if (!form) return;
+    const said = form.querySelector(".waiting");
+    const began = Date.now();
+    const tell = () => { said.textContent = form.dataset.waits + " " + Math.round((Date.now() - began) / 1000) + " s"; };
+    setTimeout(() => { for (const b of form.querySelectorAll("button")) b.disabled = true; }); // after the form is sent
+    setTimeout(tell, 300);
+    const ticking = setInterval(tell, 1000);
+    addEventListener("pageshow", () => { // come back to by the browser's own button
+      clearInterval(ticking);
+      said.textContent = "";
+      for (const b of form.querySelectorAll("button")) b.disabled = false;
+    }, {once: true});
+  });
 
   settle();
   begin();
