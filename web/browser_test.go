@@ -281,13 +281,3 @@ func (b *tab) clickText(selector, text string) {
 	})()`, find))
 	b.do("click "+text, chromedp.MouseClickXY(at[0], at[1]))
 }
-
-// href is where the first of some links leads that shows a text, as a path below where the pages are.
-func (b *tab) href(selector, text string) string {
-	b.t.Helper()
-	at := eval[string](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].find((a) => a.innerText.includes(%q))?.href ?? ""`, selector, text))
-	if at == "" {
-		b.t.Fatalf("no link %s that says %q\n%s", selector, text, b.saying())
-	}
-	return strings.TrimPrefix(at, b.origin)
-}
