@@ -117,7 +117,7 @@ func (s Steadiness) said() string {
 	case s.Steady:
 		return minutes
 	case all > 1:
-		return "one burst so far, " + minutes
+		return "not steady yet, " + minutes
 	default:
 		return "one burst so far"
 	}

@@ -68,7 +68,7 @@ func TestABurstIsConfirmedAndNotSteady(t *testing.T) {
 		timely(tally, time.Duration(minute)*time.Minute, at("body.x", 1, 0))
 	}
 	timely(tally, 40*time.Minute)
-	same(t, "after more bursts", judged(t, tally).Differences[0].said(), "one burst so far, lopsided in 4 of 4 minutes")
+	same(t, "after more bursts", judged(t, tally).Differences[0].said(), "not steady yet, lopsided in 4 of 4 minutes")
 }
 
 // A drift to either side is lopsided, and steady by evidence for either side.
