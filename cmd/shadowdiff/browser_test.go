@@ -302,16 +302,16 @@ func fromDifferenceToProof(b *browser) {
 	b.await("the missing discount is confirmed", "!!"+discount)
 	b.follow(fmt.Sprintf(`#confirmed a.cover[href=%q]`, eval[string](b, discount+`.getAttribute("href")`)))
 	b.await("the field is there", `document.querySelector("h1 .fieldname")?.innerText === "body.discount"`)
-	b.await("its values stand side by side", `!!document.querySelector("#values .line.is-candidate")`)
-	values := `#values .line.is-candidate `
+	b.await("its values stand side by side", `!!document.querySelector("#combinations .line.is-candidate")`)
+	values := `#combinations .line.is-candidate `
 	if p, c := b.text(values+".cell.primary"), b.text(values+".cell.candidate"); p != "null" || c != "none" {
 		b.t.Errorf("field: the primary has %q and the candidate %q, want null and none", p, c)
 	}
 	fitOnAPhone(b, "field")
 
 	b.follow(`#samples a.cover`)
-	b.await("the sample is there", `!!document.querySelector("#differences .place.is-candidate")`)
-	place := `#differences .place.is-candidate `
+	b.await("the sample is there", `!!document.querySelector("#differences .spot.is-candidate")`)
+	place := `#differences .spot.is-candidate `
 	if p, c := b.text(place+".cell.primary"), b.text(place+".cell.candidate"); p == c || p == "" || c == "" {
 		b.t.Errorf("sample: the primary has %q and the candidate %q, want two values", p, c)
 	}

@@ -53,7 +53,7 @@ func TestTheGuardOfARunningService(t *testing.T) {
 		t.Errorf("of four requests %d were skipped for the guard: %+v", n, after)
 	}
 	for where, texts := range map[string][]string{
-		"/":                 {"The guard has paused shadowing since", "memory is ", "MiB, over 16MiB", "paused by the guard"},
+		"/":                 {"The guard has paused shadowing since", "memory is ", "MiB, over 16MiB", " by the guard"},
 		"/metrics":          {`shadowdiff_guard_paused{limit="memory"} 1`, `shadowdiff_guard_pauses_total{limit="memory"} 1`, `shadowdiff_guard_paused{limit="primary_p99"} 0`},
 		"/readyz":           {`"status":"ok"`},
 		"/api/v1/shadowing": {`"reason":"memory is `},

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -161,8 +163,8 @@ func TestSecretsGoNoFurther(t *testing.T) {
 	for _, path := range []string{"/", "/metrics", "/api/v1/samples", "/api/v1/equivalence", "/api/v1/fields", "/api/v1/routes", "/api/v1/reload"} {
 		shown[path] = l.page(path)
 	}
-	for _, m := range regexp.MustCompile(`href="(/(?:routes|fields|samples)/[^"]+)"`).FindAllStringSubmatch(shown["/"]+l.pagesBelow(shown["/"]), -1) {
-		shown[m[1]] = l.page(m[1])
+	for _, path := range pathsIn(shown["/"] + l.pagesBelow(shown["/"])) {
+		shown[path] = l.page(path)
 	}
 	samples := 0
 	for _, m := range regexp.MustCompile(`"id":(\d+)`).FindAllStringSubmatch(shown["/api/v1/samples"], -1) {
@@ -195,11 +197,20 @@ func TestSecretsGoNoFurther(t *testing.T) {
 	}
 }
 
-// pagesBelow are the pages of routes and fields that this one leads to.
+// pagesBelow are the pages of routes, fields and samples that this one leads to.
 func (l *live) pagesBelow(page string) (all string) {
 	l.t.Helper()
-	for _, m := range regexp.MustCompile(`href="(/(?:routes|fields)/[^"]+)"`).FindAllStringSubmatch(page, -1) {
-		all += l.page(m[1])
+	for _, path := range pathsIn(page) {
+		all += l.page(path)
 	}
 	return all
+}
+
+// pathsIn are the pages of routes, fields and samples that a page links to, each once.
+func pathsIn(page string) (paths []string) {
+	for _, m := range regexp.MustCompile(`href="(/(?:routes|fields|samples)/[^"#]+)`).FindAllStringSubmatch(page, -1) {
+		paths = append(paths, html.UnescapeString(m[1]))
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
