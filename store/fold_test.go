@@ -469,7 +469,7 @@ func foldUntilKilled(path string) error {
 			db.Record(run.ID, compared(name, time.Now(), field("body.always", 1, 1), field("body.price", 1, 0)))
 		}
 		say("recorded", n+2)
-		if n%100 == 0 { // while the next flush is under way
+		if (n-begin)%100 == 0 { // while the next flush is under way; it may have begun at an odd number
 			<-flushed
 		}
 	}
