@@ -32,12 +32,12 @@ func TestRampByTheAPI(t *testing.T) {
 	mustHold(t, "state", r.get("/api/v1/shadowing"), `{"enabled":true,"sample":"1%","guard":{"paused":false,"since":null,"reason":"","over_without_shadows":false,"limits":[`,
 		`{"limit":"primary_p99","at":"1m","value":"","used":null,"over":false,"paused":false,"pauses":0}`, `{"limit":"memory","at":"1048576MiB"`,
 		`"ramp":{"steps":["1%","5%","100%"],"step":1,"hold":"1h","held":"0s","state":"waiting","text":"waiting: no shadow was asked at this step yet"}`)
-	mustHold(t, "page", r.get("/"), "shadowing 1%, step 1 of 3", "primary_p99: too few requests to tell, limit 1m", "Step 1 of 3, 1%; waiting: no shadow was asked")
+	mustHold(t, "page", r.get("/"), `shadowing </span>1%<span class="long-only">, step 1 of 3`, "primary_p99: too few requests to tell, limit 1m", "Step 1 of 3, 1%; waiting: no shadow was asked")
 	mustHold(t, "metrics", r.get("/metrics"), "shadowdiff_sample_ratio 0.01\n", "shadowdiff_ramp_step 1\n", "shadowdiff_ramp_steps 3\n",
 		`shadowdiff_guard_paused{limit="primary_p99"} 0`, `shadowdiff_guard_pauses_total{limit="memory"} 0`)
 
 	mustHold(t, "by hand", r.do(http.MethodPut, "/api/v1/shadowing", `{"sample": "7%"}`).body, `"sample":"7%"`, `"step":0`, `"state":"ended"`)
-	mustHold(t, "page", r.get("/"), "shadowing 7%<", "The rate was set by hand, which ended the ramp")
+	mustHold(t, "page", r.get("/"), `shadowing </span>7%<`, "The rate was set by hand, which ended the ramp")
 	if sample := r.setting(keySample); sample != "7%" {
 		t.Errorf("kept %q", sample)
 	}

@@ -75,6 +75,9 @@ func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Conf
 		Reload:      func(_ context.Context, actor string) Reload { return r.reload(actor) },
 		Suggestions: r.comparer.Suggestions,
 		Judge:       diff.DefaultConfig,
+		BeginRun: func(_ context.Context, b RunBeginning) (store.Run, error) {
+			return r.db.StartRun(b.Name, store.Fingerprint{Candidate: r.cfg.Candidate})
+		},
 		Rules: func() []Rule {
 			if list := r.rules.Load(); list != nil {
 				return *list

@@ -27,7 +27,7 @@ func TestSwitchAndRate(t *testing.T) {
 	if after.Skipped["disabled"] != before.Skipped["disabled"]+1 || after.Shadow["candidate"].Sent != before.Shadow["candidate"].Sent {
 		t.Errorf("a shadow was sent while off: %+v", after)
 	}
-	mustHold(t, "paused page", r.get("/"), "shadowing paused", ">Resume</button>")
+	mustHold(t, "paused page", r.get("/"), `shadowing </span>paused`, ">Resume</button>")
 	if a := r.do(http.MethodPut, "/api/v1/shadowing", `{"sample": "2.5%"}`); a.body != `{"enabled":false,"sample":"2.5%"}`+"\n" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -44,13 +44,13 @@ func TestSwitchAsAForm(t *testing.T) {
 	at := routePath("GET /products/{id}")
 	form := url.Values{"enabled": {"false"}, "back": {at}}.Encode()
 	a := r.do(http.MethodPost, "/shadowing", form, "Content-Type: application/x-www-form-urlencoded")
-	mustHold(t, "after Pause", a.body, "shadowing paused", "GET /products/{id}")
+	mustHold(t, "after Pause", a.body, `shadowing </span>paused`, "GET /products/{id}")
 	if r.proxy.Shadowing().Enabled {
 		t.Error("still shadowing")
 	}
 	form = url.Values{"enabled": {"true"}, "back": {"/"}}.Encode()
 	a = r.do(http.MethodPost, "/shadowing", form, "Content-Type: application/x-www-form-urlencoded", "HX-Request: true")
-	mustHold(t, "after Resume", a.body, "shadowing 100%", ">Pause</button>")
+	mustHold(t, "after Resume", a.body, `shadowing </span>100%`, ">Pause</button>")
 	a = r.do(http.MethodPost, "/shadowing", "sample=200%25", "Content-Type: application/x-www-form-urlencoded")
 	if a.status != http.StatusBadRequest {
 		t.Errorf("a rate of 200%%: %d", a.status)
