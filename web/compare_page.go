@@ -98,11 +98,7 @@ func (s *Server) compareView(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var words []string
-	for _, fate := range store.Fates() {
-		words = append(words, string(fate))
-	}
-	state, err := q.choice("state", words...)
+	state, err := q.fate()
 	if err != nil {
 		return err
 	}
@@ -110,7 +106,7 @@ func (s *Server) compareView(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := s.compareAnswer(contrast, records, store.Fate(state), fieldsContrasted)
+	answer := s.compareAnswer(contrast, records, state, fieldsContrasted)
 	page := &comparePage{
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), runTitle(answer.Then.Run)+" and "+runTitle(answer.Now.Run)),
 		Rules: answer.Configuration.Rules, Swap: comparePath(answer.Now.Run.ID, answer.Then.Run.ID), Latency: latencyTold(&answer),
@@ -121,7 +117,7 @@ func (s *Server) compareView(w http.ResponseWriter, r *http.Request) error {
 	page.Sides = [2]comparedSide{s.comparedSide("Then", &answer.Then, contrast.Then), s.comparedSide("Now", &answer.Now, contrast.Now)}
 	page.Sentence = compareSentence(&answer, contrast)
 	page.Doubts = doubtsOf(&answer, page.Routes)
-	page.group(&answer, store.Fate(state))
+	page.group(&answer, state)
 	slices.SortStableFunc(page.Routes, func(a, b comparedRoute) int {
 		return cmp.Or(one(b.Changed != "")-one(a.Changed != ""), cmp.Compare(b.Sides[0].Compared+b.Sides[1].Compared, a.Sides[0].Compared+a.Sides[1].Compared))
 	})

@@ -16,17 +16,23 @@ import (
 	"shadowdiff/store"
 )
 
-// sampleCurl answers GET /api/v1/samples/{id}/curl: a command that asks one role what the client asked.
-func (s *Server) sampleCurl(w http.ResponseWriter, r *http.Request) error {
+// sampleAndRole finds the sample that the path names, and reads which role of it is meant.
+func (s *Server) sampleAndRole(r *http.Request) (*store.Sample, multicast.Role, error) {
 	q, err := readQuery(r, "role")
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	role, err := q.role()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	sample, err := s.findSample(r)
+	return sample, role, err
+}
+
+// sampleCurl answers GET /api/v1/samples/{id}/curl: a command that asks one role what the client asked.
+func (s *Server) sampleCurl(w http.ResponseWriter, r *http.Request) error {
+	sample, role, err := s.sampleAndRole(r)
 	if err != nil {
 		return err
 	}

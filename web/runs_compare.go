@@ -86,11 +86,7 @@ func (s *Server) compareRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var words []string
-	for _, fate := range store.Fates() {
-		words = append(words, string(fate))
-	}
-	state, err := q.choice("state", words...)
+	state, err := q.fate()
 	if err != nil {
 		return err
 	}
@@ -98,7 +94,7 @@ func (s *Server) compareRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, s.compareAnswer(contrast, records, store.Fate(state), limit))
+	return writeJSON(w, s.compareAnswer(contrast, records, state, limit))
 }
 
 // contrastInPath sets the two runs side by side that the path names.
@@ -171,4 +167,14 @@ func sideAnswerOf(side *store.Side) sideAnswer {
 		Compared: side.Compared, CandidateOnly: side.CandidateOnly, ControlOnly: side.ControlOnly, Both: side.Both,
 		NoiseRate: float64(side.Noise) / float64(max(1, side.Compared)), Confirmed: side.Confirmed, ExcessBounds: side.ExcessBounds,
 	}
+}
+
+// fate reads which differences of two runs are wanted; empty: all.
+func (q query) fate() (store.Fate, error) {
+	var words []string
+	for _, fate := range store.Fates() {
+		words = append(words, string(fate))
+	}
+	word, err := q.choice("state", words...)
+	return store.Fate(word), err
 }

@@ -152,15 +152,7 @@ func (s *Server) sampleLines(w http.ResponseWriter, r *http.Request) error {
 
 // sampleBody answers GET /samples/{id}/body: one answer's body as it was kept, as a file.
 func (s *Server) sampleBody(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "role")
-	if err != nil {
-		return err
-	}
-	role, err := q.role()
-	if err != nil {
-		return err
-	}
-	sample, err := s.findSample(r)
+	sample, role, err := s.sampleAndRole(r)
 	if err != nil {
 		return err
 	}
