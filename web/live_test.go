@@ -15,12 +15,11 @@ func TestWhatAReaderDidSurvives(t *testing.T) {
 	b.await("the page is live", `document.querySelector("#stream")._htmx?.sse`)
 	b.do("open the rate", chromedp.Click(chromedp.CSS(".switch summary")))
 	b.do("type", chromedp.Click(chromedp.CSS("#sample")), chromedp.KeyEvent("7"))
-	eval[bool](b, `window.before = document.querySelector("#asof time").dateTime, window.field = document.querySelector("#sample"), window.text = field.value,
+	eval[bool](b, `window.field = document.querySelector("#sample"), window.text = field.value,
 		window.fold = document.querySelector("main details"), fold.open = true, scrollTo(0, 300), true`)
-	for range 3 {
+	for _, compared := range []string{"50", "60", "70"} { // its time says seconds, and two snapshots may be of one
 		r.ask(10, "/products/1")
-		b.await("the page is of now", `document.querySelector("#asof time").dateTime !== before`)
-		eval[bool](b, `before = document.querySelector("#asof time").dateTime, true`)
+		b.await("the page is of now", `document.querySelector("main").innerText.includes("`+compared+` requests compared")`)
 	}
 	for what, holds := range map[string]string{
 		"the field itself": `field.isConnected`,
@@ -81,9 +80,8 @@ func TestHiddenTabHoldsNoConnection(t *testing.T) {
 	open(1)
 	b.hide(true)
 	open(0)
-	eval[bool](b, `window.before = document.querySelector("#asof time").dateTime, true`)
 	r.ask(10, "/products/1")
 	b.hide(false)
-	b.await("the page is of now", `document.querySelector("#asof time").dateTime !== before`)
+	b.await("the page is of now", `document.querySelector("main").innerText.includes("50 requests compared")`)
 	open(1)
 }
