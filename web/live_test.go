@@ -3,6 +3,7 @@ package web
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -34,6 +35,16 @@ func TestWhatAReaderDidSurvives(t *testing.T) {
 			t.Errorf("%s did not survive", what)
 		}
 	}
+}
+
+// A page is live once it is read: no timer has to come round first.
+func TestPageIsLiveOnceRead(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	r.ask(40, "/products/1")
+	b := openTab(t, openBrowser(t), r.admin.URL)
+	tell(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `window.setInterval = () => 0`})
+	b.visit("/")
+	b.await("the page is live", `document.querySelector("#stream")._htmx?.sse`)
 }
 
 // A stream that breaks is told of, with the moment that the page is of, and begun again.

@@ -204,5 +204,5 @@
   });
 
   settle();
-  begin();
+  document.addEventListener("DOMContentLoaded", begin); // htmx knows the stream from then on, and hears of it before
 })();
