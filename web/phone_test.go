@@ -70,7 +70,12 @@ func openBrowser(t *testing.T) context.Context {
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(func() { // not asked to close itself: that takes it ten seconds
+	t.Cleanup(func() {
+		closing, stop := context.WithTimeout(ctx, 30*time.Second)
+		defer stop()
+		if err := chromedp.Cancel(closing); err != nil {
+			t.Errorf("close Chromium: %v", err)
+		}
 		cancel()
 		free()
 	})
