@@ -185,7 +185,7 @@ func (r *rig) described(method, path string, a answer) {
 	}
 }
 
-func openapiOf(t *testing.T) *openapiFile {
+func openapiOf(t testing.TB) *openapiFile {
 	t.Helper()
 	f, err := readOpenapi()
 	if err != nil {

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -161,27 +163,47 @@ func differing(route, first, count int, at time.Time) *diff.Comparison {
 	return c
 }
 
+// answered asks for an address over HTTP, as a browser does, and returns the body.
+func answered(b *testing.B, at string) []byte {
+	b.Helper()
+	resp, err := http.Get(at)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		b.Fatalf("%s: %d %s (%v)", at, resp.StatusCode, body, err)
+	}
+	return body
+}
+
+// reads measures answers by their paths.
+func reads(b *testing.B, origin string, paths []struct{ name, path string }) {
+	for _, read := range paths {
+		b.Run(read.name, func(b *testing.B) {
+			size := 0
+			for b.Loop() {
+				size = len(answered(b, origin+read.path))
+			}
+			b.ReportMetric(float64(size)/1024, "KiB")
+			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/op")
+		})
+	}
+}
+
 // BenchmarkReads reads what pages and scripts read. Each is to take less than 50 ms.
 func BenchmarkReads(b *testing.B) {
 	s := month(b)
+	admin := httptest.NewServer(s.Handler())
+	b.Cleanup(admin.Close)
 	route := url.QueryEscape("GET /service-500/{id}/items")
 	field := url.QueryEscape("body.items[].attribute_100")
-	ask := func(b *testing.B, path string) *httptest.ResponseRecorder {
-		b.Helper()
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, path, nil)
-		r.Host = "127.0.0.1:8881"
-		s.Handler().ServeHTTP(w, r)
-		if w.Code != http.StatusOK {
-			b.Fatalf("%s: %d %s", path, w.Code, w.Body)
-		}
-		return w
-	}
 	var middle list[fieldItem]
-	if err := json.Unmarshal(ask(b, "/api/v1/fields?limit=1&route="+route).Body.Bytes(), &middle); err != nil || middle.Next == nil {
+	if err := json.Unmarshal(answered(b, admin.URL+"/api/v1/fields?limit=1&route="+route), &middle); err != nil || middle.Next == nil {
 		b.Fatal(err)
 	}
-	for _, read := range []struct{ name, path string }{
+	reads(b, admin.URL, []struct{ name, path string }{
 		{"overview", "/"},
 		{"equivalence", "/api/v1/equivalence"},
 		{"equivalence of a route", "/api/v1/equivalence?route=" + route},
@@ -212,14 +234,56 @@ func BenchmarkReads(b *testing.B) {
 		{"gate", "/api/v1/gate?pass=equivalent,different,undecided"},
 		{"page of a route", routePath("GET /service-500/{id}/items")},
 		{"page of a field", fieldPath("GET /service-500/{id}/items", "body.items[].attribute_100")},
-	} {
-		b.Run(read.name, func(b *testing.B) {
-			size := 0
-			for b.Loop() {
-				size = ask(b, read.path).Body.Len()
+		{"page of all routes", "/routes"},
+		{"page of all fields", "/fields"},
+		{"page of all samples", "/samples"},
+		{"page of the runs", "/runs"},
+		{"page of the rules", "/rules"},
+		{"page of the settings", "/settings"},
+		{"page of the activity", "/activity"},
+	})
+}
+
+// BenchmarkFirstAnswers reads pages of what was served, compared and kept. Each is to take less than 100 ms.
+func BenchmarkFirstAnswers(b *testing.B) {
+	much := func(price string) http.HandlerFunc {
+		small := shop(price)
+		var large bytes.Buffer
+		large.WriteString(`{"items":[`)
+		for i := range 6_500 {
+			fmt.Fprintf(&large, `{"id":%d,"name":"the item of number %d","price":%d.50,"tags":["red","green","blue"],"stock":{"here":%d,"there":[1,2,3]}},`+"\n", i, i, i%97, i)
+		}
+		fmt.Fprintf(&large, `{"id":-1,"price":%s}]}`, price)
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/exports/1" {
+				small(w, r)
+				return
 			}
-			b.ReportMetric(float64(size)/1024, "KiB")
-			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/op")
-		})
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(large.Bytes())
+		}
 	}
+	r := newRig(b, much("1"), much("2"), nil)
+	for range 400 {
+		r.ask(50, "/products/1?currency=EUR")
+	}
+	r.ask(3, "/exports/1")
+	sample := func(route string) string {
+		var got list[struct{ ID int64 }]
+		if err := json.Unmarshal(answered(b, r.admin.URL+"/api/v1/samples?limit=1&route="+url.QueryEscape(route)), &got); err != nil || len(got.Items) == 0 {
+			b.Fatalf("no sample of %s (%v)", route, err)
+		}
+		return fmt.Sprintf("/samples/%d", got.Items[0].ID)
+	}
+	const route = "GET /products/{id}"
+	reads(b, r.admin.URL, []struct{ name, path string }{
+		{"overview", "/"},
+		{"route", routePath(route)},
+		{"field", fieldPath(route, "body.price")},
+		{"noisy field", fieldPath(route, "body.served")},
+		{"samples of a field", "/samples?field=body.price"},
+		{"sample", sample(route)},
+		{"sample of 900 KiB", sample("GET /exports/{id}")},
+		{"rules with suggestions", "/rules"},
+	})
 }

@@ -23,7 +23,7 @@ import (
 
 // rig is the whole road on real parts: three upstreams, the proxy, the comparer, a database, and the pages over HTTP.
 type rig struct {
-	t         *testing.T
+	t         testing.TB
 	db        *store.DB
 	cfg       multicast.Config
 	proxy     *multicast.Proxy
@@ -51,7 +51,7 @@ func (r *rig) become(change func(*Instance)) {
 }
 
 // newRig starts a rig. primary answers for the secondary too.
-func newRig(t *testing.T, primary, candidate http.HandlerFunc, change func(*Config)) *rig {
+func newRig(t testing.TB, primary, candidate http.HandlerFunc, change func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, metrics: NewMetrics(), delivered: make(chan struct{}, 10_000)}
 	known, other, trial := httptest.NewServer(primary), httptest.NewServer(primary), httptest.NewServer(candidate)
