@@ -234,7 +234,6 @@ func BenchmarkReads(b *testing.B) {
 		{"gate", "/api/v1/gate?pass=equivalent,different,undecided"},
 		{"page of a route", routePath("GET /service-500/{id}/items")},
 		{"page of a field", fieldPath("GET /service-500/{id}/items", "body.items[].attribute_100")},
-		{"page of all routes", "/routes"},
 		{"page of all fields", "/fields"},
 		{"page of all samples", "/samples"},
 		{"page of the runs", "/runs"},

@@ -3,8 +3,10 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -23,8 +25,10 @@ type rulesPage struct {
 	All         int   // rules, those that are set aside among them
 	Search      string
 	Sorts       []sortLink
-	Suggestions []suggestionRow
-	More        int64 // suggestions that are found and not listed
+	Suggestions []suggestionGroup
+	Suggested   int64           // suggestions in them
+	More        int64           // suggestions that are found and not listed
+	HeldBack    []suggestionRow // rules that would quiet noise where the candidate is confirmed to differ: they are not offered
 	Headers     headersView
 	Export      string // all rules in force, as in GET /api/v1/rules?format=yaml
 	Exported    int
@@ -47,6 +51,19 @@ type ruleRow struct {
 	Remedy string    // empty: it earns its place, as far as one sees
 	Edit   string    // path of the page that edits it; empty: it is not changed here
 	Remove string    // path of the page that tells what its removal would change
+}
+
+// suggestionGroup are the rules that would do the same, each in a field of its own.
+type suggestionGroup struct {
+	Does       string // what they have in common: the verb, with all that is said beside the field
+	Rows       []suggestionRow
+	Fields     string // the first of their names
+	Routes     int64
+	Quiets     int64
+	Noise      int64
+	Hides      int64
+	LastResort bool
+	Preview    string // path of the page that tells what all of them would change
 }
 
 // suggestionRow is one rule that would quiet noise.
@@ -77,7 +94,7 @@ type sortLink struct {
 
 const (
 	rulesShown       = 300
-	suggestionsShown = 30
+	suggestionsShown = 100
 )
 
 // rulesView answers GET /rules.
@@ -316,12 +333,12 @@ func fieldOfRule(c *normalize.RuleConfig) string {
 }
 
 // differing are the names of the fields that differ in the run in force.
-func (s *Server) differing() (names []string) {
+func (s *Server) differing() []string {
+	names := map[string]struct{}{} // first, since many routes have the same ones
 	for _, f := range s.deps.DB.Snapshot().Tallies.Fields {
-		names = append(names, f.Field)
+		names[f.Field] = struct{}{}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Sorted(maps.Keys(names))
 }
 
 // suggestOnPage fills in the rules that would quiet noise.
@@ -339,20 +356,79 @@ func (s *Server) suggestOnPage(page *rulesPage) error {
 	if more := len(found) - suggestionsShown; more > 0 {
 		found, page.More = found[:suggestionsShown], int64(more)
 	}
+	confirmed, at := confirmedFields(snap), map[string]int{}
 	for i := range found {
-		route := s.current(snap, found[i].Route)
-		item, err := s.suggestionItem(&found[i], route)
+		row, err := s.suggestionRow(&found[i], s.current(snap, found[i].Route), confirmed)
 		if err != nil {
 			return err
 		}
-		text := asOne(item.Rule)
-		item.Reason, item.Effect = sentenceOf(item.Reason), sentenceOf(item.Effect)
-		page.Suggestions = append(page.Suggestions, suggestionRow{
-			suggestionItem: item, Text: text, Path: fieldPath(route, item.Field),
-			Preview: listPath("/rules", "draft", text, "try", "true") + "#trial",
-		})
+		if row.Confirmed {
+			page.HeldBack = append(page.HeldBack, row)
+			continue
+		}
+		does, err := doesOf(found[i].Rule)
+		if err != nil {
+			return err
+		}
+		k, known := at[does]
+		if !known {
+			k, at[does] = len(page.Suggestions), len(page.Suggestions)
+			page.Suggestions = append(page.Suggestions, suggestionGroup{Does: does})
+		}
+		page.Suggestions[k].Rows = append(page.Suggestions[k].Rows, row)
+		page.Suggested++
+	}
+	for i := range page.Suggestions {
+		page.Suggestions[i].sum()
 	}
 	return nil
+}
+
+func (s *Server) suggestionRow(one *diff.Suggestion, route string, confirmed map[[2]string]bool) (suggestionRow, error) {
+	item, err := s.suggestionItem(one, route, confirmed)
+	item.Reason, item.Effect = sentenceOf(item.Reason), sentenceOf(item.Effect)
+	text := asOne(item.Rule)
+	return suggestionRow{suggestionItem: item, Text: text, Path: fieldPath(route, item.Field), Preview: trialPath(text)}, err
+}
+
+// trialPath is the page that tells what a draft would change.
+func trialPath(draft string) string {
+	return listPath("/rules", "draft", draft, "try", "true") + "#trial"
+}
+
+// doesOf is a rule without where it holds: two that do the same have the same.
+func doesOf(rule normalize.RuleConfig) (string, error) {
+	rule.Route = ""
+	v := reflect.ValueOf(&rule).Elem()
+	field := fieldOfRule(&rule)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.String && f.String() == field {
+			f.SetString("…")
+			break
+		}
+	}
+	text, err := rule.YAML()
+	return asOne(text), err
+}
+
+// sum fills in what the rules of a group come to together.
+func (g *suggestionGroup) sum() {
+	routes, fields, draft := map[string]bool{}, []string{}, ""
+	for i := range g.Rows {
+		row := &g.Rows[i]
+		g.Quiets += row.Quiets
+		g.Noise += row.Noise
+		g.Hides += row.Hides
+		g.LastResort = g.LastResort || row.LastResort
+		draft += row.Rule
+		if routes[row.Route] = true; !slices.Contains(fields, row.Field) {
+			fields = append(fields, row.Field)
+		}
+	}
+	g.Routes, g.Fields = int64(len(routes)), listed(fields, 4)
+	if g.Preview = g.Rows[0].Preview; len(g.Rows) > 1 {
+		g.Preview = trialPath(draft)
+	}
 }
 
 // headersView lists the headers that are not compared.
@@ -379,3 +455,12 @@ func (s *Server) headersView() (view headersView) {
 	}
 	return view
 }
+
+// suggestionPart is what the part "suggestion" is handed.
+type suggestionPart struct {
+	Base string
+	Row  suggestionRow
+}
+
+// At hands a suggestion to its part.
+func (p *rulesPage) At(row suggestionRow) suggestionPart { return suggestionPart{p.Base, row} }
