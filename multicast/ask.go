@@ -3,6 +3,7 @@ package multicast
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 )
@@ -52,6 +53,10 @@ func (v *visit) request() *http.Request {
 	}
 	if v.tap != nil {
 		v.tap.sent(out)
+	}
+	if v.copied {
+		out.Header = maps.Clone(out.Header)
+		out.Header["X-Shadow-Request"] = []string{"1"}
 	}
 	return out
 }

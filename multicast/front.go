@@ -26,6 +26,7 @@ type visit struct {
 	tap    *tap          // nil unless it is recorded
 	trace  httptrace.ClientTrace
 	link   *link // to the primary
+	copied bool  // what came is a copy; the primary is asked as a shadow is, so that a mirror in front of it copies no copies
 	status int   // of the answer; 0 until it has one
 	gone   bool  // the client went away
 	broke  bool  // the primary's answer broke off

@@ -182,7 +182,7 @@ func (m *mirrored) visit() {
 			m.proxy.log.Error("asking for a mirror panicked", slog.Any("err", cause))
 		}
 	}()
-	v := &visit{proxy: m.proxy, setup: m.setup, client: &nobody{header: http.Header{}}, in: m.in, arrived: m.start}
+	v := &visit{proxy: m.proxy, setup: m.setup, client: &nobody{header: http.Header{}}, in: m.in, arrived: m.start, copied: true}
 	v.flight = m.proxy.newFlight(v, m.route, m.start)
 	v.tap = m.proxy.newTap(v, m.start)
 	defer v.left(m.start)

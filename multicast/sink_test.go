@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -93,6 +94,31 @@ func TestMirrorSaysWhatWasAsked(t *testing.T) {
 	}
 	s.stop()
 	s.counts(Counts{Requests: 1, Exchanged: 1, Compared: 1})
+}
+
+// Where the primary is asked by way of the mirror, or the mirror listens beside it, no copy is copied again.
+func TestMirrorInFrontOfThePrimary(t *testing.T) {
+	var s *stage
+	mirror := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := s.dial()
+		c.send(fmt.Sprintf("GET %s HTTP/1.1\r\nHost: shop\r\n", r.RequestURI))
+		for name, values := range r.Header {
+			c.send(name + ": " + values[0] + "\r\n")
+		}
+		c.send("\r\n")
+		c.head()
+		_, _ = io.WriteString(w, "hello")
+	}))
+	defer mirror.Close()
+	s = newSinkStage(t, nil, func(c *Config) { c.Primary = mirror.URL })
+	w := s.dial()
+	w.send("GET /a HTTP/1.1\r\nHost: shop\r\n\r\n")
+	w.head()
+	if ex := s.exchange(); string(ex.Responses[Primary].Body) != "hello" || ex.Request.Header["X-Shadow-Request"] != nil {
+		t.Errorf("compared is %+v", ex)
+	}
+	s.stop()
+	s.counts(Counts{Requests: 2, Skipped: map[Reason]int64{ReasonLoop: 1}, Exchanged: 1, Compared: 1})
 }
 
 func TestUnshadowed(t *testing.T) {
