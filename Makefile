@@ -12,8 +12,9 @@ LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 FUZZTIME ?= 20s
 SOAK     ?= 20m
 
-# What walks through all pages in a browser: minutes without the race detector, and several times that with it.
-BROWSER := ^(TestEveryPageIsForEveryone|TestPeopleUseTheDashboard|TestAPageLeftOpenDoesNotGrow)$$
+# Long stories of many parts, whose parts are raced by other tests: minutes without the race detector, and several times
+# that with it; with it TestThousandsOfHangingShadows would take fewer.
+LONG := ^Test(EveryPageIsForEveryone|PeopleUseTheDashboard|APageLeftOpenDoesNotGrow|NothingThatIsReadHoldsASecret|DemoFindsTheFaultsAndNothingElse|WhatOthersRecordedIsReplayed|APreviewHoldsOnAShop|GarbageIsCountedNamedAndSkipped|TheReplayPageIsFollowed|ThousandsOfHangingShadows)$$
 
 # Known vulnerabilities as of this version; vuln.go.dev itself is not asked, so that the answer is the same everywhere.
 VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
@@ -42,9 +43,9 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go -C tools/peers vet ./...
 	@go -C tools/verdict vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
-	@{ go test -json -race -shuffle=on -timeout 15m -skip '$(BROWSER)' ./... 2>&1; \
-		go test -json -shuffle=on -timeout 15m -run '$(BROWSER)' ./web 2>&1; \
-		go test -json -run '^TestThousandsOfHangingShadows$$' ./multicast 2>&1; go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
+	@{ go test -json -race -shuffle=on -timeout 15m -skip '$(LONG)' ./... 2>&1; \
+		go test -json -shuffle=on -timeout 15m -run '$(LONG)' ./web ./cmd/shadowdiff ./multicast 2>&1; \
+		go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
 		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
 
