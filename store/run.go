@@ -40,7 +40,7 @@ type Beginning struct {
 	Rules *RuleChange
 
 	// What follows is of a run that is begun.
-	Name     string // empty: Asked, else "run N"
+	Name     string // empty: as the run before it where somebody has named that since Asked was asked for; else Asked, else "run N"
 	Version  string // of the candidate; empty: it has not told one
 	Notes    string
 	RuleText string // the rules as YAML, for people
@@ -179,12 +179,14 @@ func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
 	run := Run{
 		Name: b.Name, Started: time.Now().UTC().Truncate(time.Microsecond), Candidate: b.Candidate, Version: b.Version, Notes: b.Notes,
 	}
-	if run.Name == "" {
-		run.Name = b.Asked
-	}
 	var err error
 	if run.ID, err = db.nextRun(ctx); err != nil {
 		return nil, err
+	}
+	if run.Name == "" {
+		if run.Name, err = db.nextName(ctx, b.Asked); err != nil {
+			return nil, err
+		}
 	}
 	if run.Name == "" {
 		run.Name = numbered(run.ID)
@@ -230,6 +232,43 @@ func (w *writer) endOthers(at time.Time) error {
 
 // numbered is the name of a run that nobody has named.
 func numbered(id int64) string { return fmt.Sprintf("run %d", id) }
+
+// nextName is what a run is called for which nobody gives a name: what the configuration asks for, or what the run before
+// it was called by hand since. Empty: the configuration asks for none.
+func (db *DB) nextName(ctx context.Context, asked string) (string, error) {
+	if asked == "" {
+		return "", nil
+	}
+	before, err := db.Setting(ctx, keyAsked)
+	if errors.Is(err, ErrNotFound) || err == nil && before != asked {
+		return asked, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	last, err := db.lastRun(ctx)
+	if errors.Is(err, ErrNotFound) || err == nil && !last.named() {
+		return asked, nil
+	}
+	return last.Name, err
+}
+
+// lastRun is the run in force, or after a start the one that was.
+func (db *DB) lastRun(ctx context.Context) (Run, error) {
+	if l := db.ledgers.current(); l != nil {
+		return l.run, nil
+	}
+	row, err := db.runWhere(ctx, `ended = 0 ORDER BY id DESC LIMIT 1`)
+	if err != nil {
+		return Run{}, err
+	}
+	return row.Run, nil
+}
+
+// named tells that somebody has given the run its name: it is not that of its number, nor of its version.
+func (r *Run) named() bool {
+	return r.Name != numbered(r.ID) && (r.Version == "" || r.Name != VersionName(r.Version))
+}
 
 // nextRun is the id of the next run: those in memory may not be on the disk yet.
 func (db *DB) nextRun(ctx context.Context) (id int64, err error) {

@@ -224,6 +224,21 @@ func TestARunBegunByHand(t *testing.T) {
 	}
 }
 
+// TestTheConfigurationNamesWhatOnlyAVersionHasNamed: other rules are no other attempt at a version that may be replaced.
+func TestTheConfigurationNamesWhatOnlyAVersionHasNamed(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, func(cfg *config) { cfg.Run = "nightly" })
+	defer c.close()
+	c.tell(1, "1.0")
+	c.tell(2, "1.1")
+	c.want("another version", "1=nightly:1 2=1.1:2*")
+	cfg := *c.cfg.Load()
+	cfg.Candidate = "http://candidate:2"
+	c.reload(cfg, "reload")
+	c.tell(3, "1.2")
+	c.want("another candidate", "1=nightly:1 2=1.1:2 3=nightly/2:3*")
+}
+
 // TestARollbackIsNoticed when the earlier version was told again and again, for a while, and no other.
 func TestARollbackIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -226,6 +226,48 @@ func TestRunsByTheAPI(t *testing.T) {
 	})
 }
 
+// TestARunGoesOnUnderTheNameGivenLast: by the configuration, or by hand since. A restart forgets nothing of it, and another
+// name in the configuration counts again.
+func TestARunGoesOnUnderTheNameGivenLast(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, "same", nil)
+	text := addresses(p, p, p)
+	l := serveFile(t, text+"run: v2\n")
+	expect := func(when, name string, attempt int) {
+		t.Helper()
+		if run := l.svc.db.Snapshot().Run; run.Name != name || run.Attempt != attempt {
+			t.Errorf("%s: %q, attempt %d, want %q, %d", when, run.Name, run.Attempt, name, attempt)
+		}
+	}
+	rule := func(text string) {
+		t.Helper()
+		var changed ruleChanged
+		l.call(http.MethodPost, "/api/v1/rules", text, http.StatusCreated, &changed)
+		if !changed.Begun {
+			t.Errorf("%s has begun no run", text)
+		}
+	}
+	rule("drop: body.a\n")
+	expect("a rule under the configuration's name", "v2", 2)
+	var begun runOf
+	l.call(http.MethodPost, "/api/v1/runs", `{"name": "v3"}`, http.StatusCreated, &begun)
+	rule("drop: body.b\n")
+	expect("a rule under a name given by hand", "v3", 2)
+	l = l.restarted()
+	expect("after a restart", "v3", 2)
+	l.stop()
+	l.write(text + "run: v2\nrules: [{drop: body.c}]\n")
+	l = l.restarted()
+	expect("after a restart with another rule", "v3", 3)
+	l.call(http.MethodPatch, "/api/v1/runs/current", `{"name": "v3.1"}`, http.StatusOK, &begun)
+	rule("drop: body.d\n")
+	expect("a rule under a name changed by hand", "v3.1", 2)
+	l.reload(text + "run: v4\n")
+	expect("another name in the configuration", "v4", 1)
+	rule("drop: body.e\n")
+	expect("and a rule under it", "v4", 2)
+}
+
 // TestRunsCannotBeChangedByWhoMayNot: a page of another site, and nobody under read_only.
 func TestRunsCannotBeChangedByWhoMayNot(t *testing.T) {
 	t.Parallel()
