@@ -43,11 +43,12 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go -C tools/peers vet ./...
 	@go -C tools/verdict vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
-	@{ go test -json -race -shuffle=on -timeout 15m -skip '$(LONG)' ./... 2>&1; \
-		go test -json -shuffle=on -timeout 15m -run '$(LONG)' ./web ./cmd/shadowdiff ./multicast 2>&1; \
-		go -C tools test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go -C tools/peers test -json -race -shuffle=on -timeout 15m ./... 2>&1; \
-		go -C tools/verdict test -json -race -shuffle=on -timeout 15m ./... 2>&1; } | bin/testcount
+	@{ failed=0; run() { go "$$@" 2>&1 || failed=1; }; \
+		run test -json -race -shuffle=on -timeout 15m -skip '$(LONG)' ./...; \
+		run test -json -shuffle=on -timeout 15m -run '$(LONG)' ./web ./cmd/shadowdiff ./multicast; \
+		for tools in tools tools/peers tools/verdict; do \
+			run -C $$tools test -json -race -shuffle=on -timeout 15m ./...; done; \
+		exit $$failed; } | bin/testcount
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities, what deploy ships by the engines that read it, all cross builds
