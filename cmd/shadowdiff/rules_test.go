@@ -466,7 +466,7 @@ func TestAPreviewHoldsOnAShop(t *testing.T) {
 	t.Cleanup(shops.close)
 	l := serveFile(t, fmt.Sprintf("primary: %s\nsecondary: %s\ncandidate: %s\n",
 		shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)))
-	crowd := fixtures.Traffic{URL: l.svc.ProxyURL(), Clients: 2, Rate: 500, Requests: 300, Seed: 1}
+	crowd := fixtures.Traffic{URL: l.svc.ProxyURL(), Clients: 2, Rate: 500, Requests: 120, Seed: 1}
 	if err := crowd.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
