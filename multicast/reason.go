@@ -42,8 +42,11 @@ const (
 	ReasonPanic             Reason = "panic" // on the shadow side
 )
 
-// ReasonDisk is why a request that was to be recorded was not, beside those that dropped and skipped requests have.
-const ReasonDisk Reason = "disk"
+// Why a request that was to be recorded was not, beside the reasons that dropped and skipped requests have.
+const (
+	ReasonDisk   Reason = "disk"   // it took nothing
+	ReasonPurged Reason = "purged" // what was asked at its time was deleted meanwhile
+)
 
 // SkipReasons are all for which a request is skipped.
 func SkipReasons() []Reason {

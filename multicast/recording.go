@@ -63,7 +63,7 @@ type RecordCounts struct {
 func RecordReasons() []Reason {
 	return []Reason{
 		ReasonClientAborted, ReasonPrimaryFailed, ReasonRequestIncomplete, ReasonStream, ReasonMemory, ReasonQueue, ReasonDisk,
-		ReasonShutdown, ReasonPanic,
+		ReasonPurged, ReasonShutdown, ReasonPanic,
 	}
 }
 

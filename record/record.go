@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +21,10 @@ import (
 
 // Recorder writes down what it takes, while Run runs.
 type Recorder struct {
-	log   *slog.Logger
-	queue chan *multicast.Recording
+	log    *slog.Logger
+	queue  chan *multicast.Recording
+	orders chan order    // to Run, from Purge
+	ended  chan struct{} // closed when Run has returned
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -35,6 +38,7 @@ type Recorder struct {
 	waiting  []*multicast.Recording // added, and not on the disk yet
 	failing  bool                   // the disk takes nothing
 	spoilt   bool                   // a recording could not be redacted, and that was logged
+	purged   []traffic.Span         // lately: of what is still under way nothing is to come back
 }
 
 const (
@@ -56,7 +60,19 @@ func New(cfg multicast.RecordConfig, redact []string, log *slog.Logger) (*Record
 	return &Recorder{
 		log: log, queue: make(chan *multicast.Recording, queueLength),
 		cfg: cfg, redact: redact, writer: writer, redactor: redactor,
+		orders: make(chan order), ended: make(chan struct{}),
 	}, nil
+}
+
+// Close gives the folder of a recorder back that Run was never called of.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	return r.writer.Close(time.Now())
 }
 
 func newRedactor(cfg multicast.RecordConfig, redact []string) (*normalize.Redactor, error) {
@@ -104,6 +120,7 @@ func (r *Recorder) Take(rec *multicast.Recording) {
 
 // Run writes until ctx ends; then what was taken reaches the disk, and nothing more is taken.
 func (r *Recorder) Run(ctx context.Context) error {
+	defer close(r.ended)
 	var indexing sync.WaitGroup
 	defer indexing.Wait()
 	indexing.Go(func() {
@@ -122,6 +139,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 			}
 		case <-tick.C:
 			r.flush()
+		case o := <-r.orders:
+			o.done <- r.obey(o.spans)
 		case <-ctx.Done():
 			return r.end()
 		}
@@ -133,9 +152,7 @@ func (r *Recorder) end() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	for len(r.queue) > 0 {
-		r.add(<-r.queue)
-	}
+	r.drain()
 	r.flush()
 	if err := r.writer.Close(time.Now()); err != nil {
 		return fmt.Errorf("ending the recording: %w", err)
@@ -143,8 +160,19 @@ func (r *Recorder) end() error {
 	return nil
 }
 
+// drain adds what is in the queue.
+func (r *Recorder) drain() {
+	for range len(r.queue) {
+		r.add(<-r.queue)
+	}
+}
+
 // add redacts one and has it wait for the next frame.
 func (r *Recorder) add(rec *multicast.Recording) {
+	if slices.ContainsFunc(r.purged, func(s traffic.Span) bool { return s.Has(rec.Time) }) {
+		rec.Done(multicast.ReasonPurged)
+		return
+	}
 	one, err := r.pack(rec)
 	if err == nil {
 		err = r.writer.Add(one)

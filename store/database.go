@@ -13,13 +13,15 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"shadowdiff/lock"
 )
 
 // database is the SQLite file: one connection that writes, several that read and are refused every write. Its opening and
 // closing belongs to the writer.
 type database struct {
 	path    string // absolute, links followed
-	lock    *lock
+	lock    *lock.Lock
 	write   *pool
 	read    *pool
 	file    os.FileInfo // of what was opened
@@ -35,28 +37,32 @@ func lockDatabase(path string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := takeLock(resolved)
+	held, err := takeLock(resolved)
 	if err != nil {
 		return nil, err
 	}
-	return &database{path: resolved, lock: lock, write: &pool{}, read: &pool{}}, nil
+	return &database{path: resolved, lock: held, write: &pool{}, read: &pool{}}, nil
 }
 
-// relock takes the lock again where its file was removed: what has no name keeps nobody away.
-func (d *database) relock() error {
-	held, err := d.lock.file.Stat()
-	if err == nil {
-		if named, err := os.Stat(d.path + ".lock"); err == nil && os.SameFile(held, named) {
-			return nil
-		}
+// takeLock takes PATH.lock, and says whose it is when it is taken: a second process would count into the same rows. It is
+// a file of its own, since closing any descriptor of the database itself would drop the locks that SQLite holds on it.
+func takeLock(path string) (*lock.Lock, error) {
+	held, err := lock.Take(path + ".lock")
+	return held, lockedBy(path, err)
+}
+
+// relock takes the lock again where its file was removed.
+func (d *database) relock() error { return lockedBy(d.path, d.lock.Renew()) }
+
+// lockedBy says what can be done about a lock that cannot be had.
+func lockedBy(path string, err error) error {
+	if held, is := errors.AsType[*lock.Held](err); is {
+		return fmt.Errorf("%s is %w: stop that one, or name another file", path, held)
 	}
-	again, err := takeLock(d.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("open the lock file beside the database: %w", err)
 	}
-	err = d.lock.release()
-	d.lock = again
-	return err
+	return nil
 }
 
 // open opens or creates the file and brings its schema up to date. When it fails nothing of it stays open.
@@ -213,7 +219,7 @@ func (d *database) closePools() error {
 	return errors.Join(d.read.close(), d.write.close())
 }
 
-func (d *database) close() error { return errors.Join(d.closePools(), d.lock.release()) }
+func (d *database) close() error { return errors.Join(d.closePools(), d.lock.Release()) }
 
 // size is the bytes on disk: of the database and its log.
 func (d *database) size() int64 { return sizeOf(d.path) + d.logSize() }

@@ -3,81 +3,32 @@ package store
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"shadowdiff/fixtures/disk"
 	"shadowdiff/multicast"
 )
-
-// diskEnv names the folder in which a test, run again in a mount namespace of its own, may mount.
-const diskEnv = "SHADOWDIFF_STORE_DISK"
-
-// onItsOwnDisk runs the test once more where it may mount what it likes: as root, or as root of a user namespace. It
-// answers the folder to mount on there, and "" to the test outside, for which all is done then.
-func onItsOwnDisk(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv(diskEnv); dir != "" {
-		return dir
-	}
-	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	if os.Geteuid() != 0 {
-		attr.Cloneflags |= syscall.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-	}
-	again := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	again.Env = append(os.Environ(), diskEnv+"="+t.TempDir())
-	again.SysProcAttr = attr
-	out, err := again.CombinedOutput()
-	if errors.Is(err, fs.ErrPermission) {
-		t.Fatalf("this test mounts disks of its own: run it as root, or allow user namespaces (%v)", err)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Fatalf("on its own disk: %v\n%s", err, out)
-	}
-	return ""
-}
-
-// mount mounts, and first keeps what is mounted from spreading to where the test was started.
-func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {
-	t.Helper()
-	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount(source, target, kind, flags, data); err != nil {
-		t.Fatalf("mount %s %s: %v", target, data, err)
-	}
-}
 
 // A disk that is full, really: counting goes on in memory, is told of once, and all of it is on the disk when there is
 // room again.
 func TestFullDisk(t *testing.T) {
-	dir := onItsOwnDisk(t)
+	dir := disk.Own(t)
 	if dir == "" {
 		return
 	}
-	mount(t, "tmpfs", dir, "tmpfs", 0, "size=1m")
+	disk.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=1m")
 	cfg := testConfig(t)
 	cfg.Path, cfg.MaxSize = filepath.Join(dir, "x.db"), 512<<10
 	ballast := filepath.Join(dir, "ballast")
 	trouble(t, cfg, "database or disk is full",
 		func(db *DB) {
 			pragma(t, db, `wal_checkpoint(TRUNCATE)`) // else there is room in the log
-			f, err := os.Create(ballast)
-			for err == nil {
-				_, err = f.Write(make([]byte, 1024))
-			}
-			if !errors.Is(err, syscall.ENOSPC) {
-				t.Fatal(err)
-			}
-			f.Close()
+			disk.Fill(t, ballast)
 			if err := db.Backup(context.Background(), filepath.Join(dir, "copy.db")); !errors.Is(err, ErrNoRoom) {
 				t.Errorf("a backup on a full disk: %v", err)
 			}
@@ -90,11 +41,11 @@ func TestFullDisk(t *testing.T) {
 
 // Samples for which the disk has no room do not take the counts along: these are written without them, also at the end.
 func TestADiskWithoutRoomForSamples(t *testing.T) {
-	dir := onItsOwnDisk(t)
+	dir := disk.Own(t)
 	if dir == "" {
 		return
 	}
-	mount(t, "tmpfs", dir, "tmpfs", 0, "size=1m")
+	disk.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=1m")
 	cfg := testConfig(t)
 	cfg.Path = filepath.Join(dir, "x.db")
 	db := openStore(t, cfg, Deps{})
@@ -124,11 +75,11 @@ func TestADiskWithoutRoomForSamples(t *testing.T) {
 // A disk that may not be written to is named at the start, and nothing on it is touched. It cannot become such a one while
 // the database is open: the kernel refuses that.
 func TestReadOnlyDisk(t *testing.T) {
-	dir := onItsOwnDisk(t)
+	dir := disk.Own(t)
 	if dir == "" {
 		return
 	}
-	mount(t, dir, dir, "", syscall.MS_BIND, "")
+	disk.Mount(t, dir, dir, "", syscall.MS_BIND, "")
 	cfg := testConfig(t)
 	cfg.Path = filepath.Join(dir, "x.db")
 	db := openStore(t, cfg, Deps{})
@@ -140,11 +91,11 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 	closeStore(t, db)
 	before := read(t, cfg.Path)
-	mount(t, "none", dir, "", readOnly, "")
+	disk.Mount(t, "none", dir, "", readOnly, "")
 	if _, err := Open(cfg, Deps{}); err == nil || !strings.Contains(err.Error(), "read-only file system") && !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("opened on a read-only disk: %v", err)
 	}
-	mount(t, "none", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT, "")
+	disk.Mount(t, "none", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT, "")
 	if string(read(t, cfg.Path)) != string(before) {
 		t.Error("the database was touched")
 	}

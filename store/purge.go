@@ -42,7 +42,7 @@ func OpenClosed(path string) (*Closed, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	if err := file.open(context.Background(), int64(DefaultConfig().MaxSize)); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), file.lock.release())
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), file.lock.Release())
 	}
 	return &Closed{file}, nil
 }
@@ -247,11 +247,11 @@ func RemoveAll(path string) error {
 	if err != nil {
 		return err
 	}
-	lock, err := takeLock(resolved)
+	held, err := takeLock(resolved)
 	if err != nil {
 		return err
 	}
-	defer lock.release()
+	defer held.Release()
 	found, err := FindRemains(resolved)
 	for _, file := range found.Files {
 		if failed := os.Remove(file); !errors.Is(failed, fs.ErrNotExist) {

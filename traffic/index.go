@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 	"sync"
 	"time"
 )
+
+// unfinished is how the names of files begin that are not finished.
+const unfinished = ".shadowdiff-"
 
 // indexName is the file that tells what is in the others.
 const indexName = "index.ndjson"
@@ -38,6 +42,8 @@ func (e *Entry) add(s summary) {
 // it may be lost.
 type index struct {
 	dir string
+
+	reading sync.Mutex // held while files are read, or written anew, to their end
 
 	mu      sync.Mutex // guards what follows
 	entries map[string]Entry
@@ -94,7 +100,7 @@ func (x *index) save() error {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(x.dir, ".shadowdiff-*")
+	f, err := os.CreateTemp(x.dir, unfinished+"*")
 	if err == nil {
 		_, err = f.Write(text.Bytes())
 		err = errors.Join(err, f.Close())
@@ -142,6 +148,8 @@ func (x *index) files() (list []recordedFile, err error) {
 
 // complete adds the files that are not told of, and drops those that are not there.
 func (x *index) complete() error {
+	x.reading.Lock()
+	defer x.reading.Unlock()
 	files, err := x.files()
 	if err != nil {
 		return fmt.Errorf("indexing recordings: %w", err)
@@ -179,33 +187,50 @@ func (x *index) complete() error {
 
 // summarize reads a recording as far as it goes, and the times of its exchanges alone.
 func summarize(name string) (Entry, error) {
-	e := Entry{File: filepath.Base(name)}
+	e := Entry{File: filepath.Base(name), Bytes: packedSize(name)}
+	_, err := eachExchange(name, func(_ []byte, asked time.Time) error {
+		if !asked.IsZero() {
+			e.add(summary{1, asked, asked})
+		}
+		return nil
+	})
+	return e, err
+}
+
+// eachExchange hands each line of a recording to one, with its end and with the time when the exchange was asked: the zero
+// time where it is none, or too long a line, of which nothing is handed on. It answers torn where the file is not whole.
+func eachExchange(name string, one func(line []byte, asked time.Time) error) (torn bool, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return e, err
+		return false, err
 	}
 	defer file.Close()
-	if about, err := file.Stat(); err == nil {
-		e.Bytes = about.Size()
-	}
-	r := &Reader{name: name, read: &counting{r: file}, unpack: func() {}}
-	text, err := r.unpacked(bufio.NewReaderSize(r.read, headSize))
+	text, unpack, err := unpacked(bufio.NewReaderSize(file, headSize))
 	if err != nil {
-		return e, err
+		return false, err
 	}
-	defer r.unpack()
-	for list := (lines{r: text}); ; {
+	defer unpack()
+	for list := (lines{r: text, raw: true}); ; {
 		line, err := list.next()
-		if errors.Is(err, errLongLine) {
-			continue
-		}
-		if err != nil {
-			return e, nil // one that was cut off ends there
+		if err != nil && !errors.Is(err, errLongLine) {
+			return err != io.EOF, nil // one that was cut off ends there
 		}
 		var at struct{ Time time.Time }
-		if bytes.HasPrefix(line, []byte(`{"recording":`)) || json.Unmarshal(line, &at) != nil {
-			continue
+		if !isFirst(line) && json.Unmarshal(line, &at) != nil {
+			at.Time = time.Time{}
 		}
-		e.add(summary{1, at.Time, at.Time})
+		if err := one(line, at.Time); err != nil {
+			return false, err
+		}
 	}
+}
+
+// isFirst tells the first line of a recording.
+func isFirst(line []byte) bool { return bytes.HasPrefix(line, []byte(`{"recording":`)) }
+
+func packedSize(name string) int64 {
+	if about, err := os.Stat(name); err == nil {
+		return about.Size()
+	}
+	return 0
 }

@@ -59,11 +59,12 @@ func Open(name string, format Format) (*Reader, error) {
 
 // newReader reads from anything.
 func newReader(name string, from io.Reader, format Format) (*Reader, error) {
-	r := &Reader{name: name, read: &counting{r: from}, unpack: func() {}}
-	text, err := r.unpacked(bufio.NewReaderSize(r.read, headSize))
+	r := &Reader{name: name, read: &counting{r: from}}
+	text, unpack, err := unpacked(bufio.NewReaderSize(r.read, headSize))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	r.unpack = unpack
 	if r.format = format; format == "" {
 		head, _ := text.Peek(headSize) // an error comes again when it is read
 		if len(head) == 0 {
@@ -88,25 +89,24 @@ func newReader(name string, from io.Reader, format Format) (*Reader, error) {
 	return r, nil
 }
 
-// unpacked undoes gzip and zstd.
-func (r *Reader) unpacked(packed *bufio.Reader) (*bufio.Reader, error) {
+// unpacked undoes gzip and zstd, until unpack is called.
+func unpacked(packed *bufio.Reader) (text *bufio.Reader, unpack func(), err error) {
 	magic, _ := packed.Peek(4)
 	switch {
 	case string(magic) == "\x28\xb5\x2f\xfd":
 		zr, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*maxLine))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		r.unpack = zr.Close
-		return bufio.NewReaderSize(zr, headSize), nil
+		return bufio.NewReaderSize(zr, headSize), zr.Close, nil
 	case len(magic) > 2 && string(magic[:2]) == "\x1f\x8b":
 		zr, err := gzip.NewReader(packed)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return bufio.NewReaderSize(zr, headSize), nil
+		return bufio.NewReaderSize(zr, headSize), func() {}, nil
 	}
-	return packed, nil
+	return packed, func() {}, nil
 }
 
 // Next returns the next request; a *Bad where there is none, behind which it goes on; and io.EOF at the end.

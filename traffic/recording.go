@@ -134,7 +134,7 @@ func (r *recording) next() (*Record, error) {
 
 // begin takes the first line of a recording, of which several may stand one behind the other in a file.
 func (r *recording) begin(text []byte) bool {
-	if !bytes.HasPrefix(text, []byte(`{"recording":`)) {
+	if !isFirst(text) {
 		return false
 	}
 	var f first

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"shadowdiff/lock"
 )
 
 // Bounds are how large recordings become.
@@ -24,6 +26,7 @@ type Bounds struct {
 // frame. A Writer is for one goroutine.
 type Writer struct {
 	dir    string
+	lock   *lock.Lock
 	bounds Bounds
 	redact []string
 	enc    *zstd.Encoder
@@ -55,25 +58,49 @@ func (s *summary) add(o summary) {
 }
 
 // NewWriter readies a folder, which it makes where it is missing; only this user may read it. Redact is what every file
-// says of itself: the places whose values were replaced. It opens no file yet.
+// says of itself: the places whose values were replaced. It opens no file yet. A folder has one writer: it is refused to
+// a second process until the first one has called Close.
 func NewWriter(dir string, bounds Bounds, redact []string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder for recordings cannot be made: %w", err)
 	}
-	probe, err := os.CreateTemp(dir, ".shadowdiff-*")
+	probe, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
 		return nil, fmt.Errorf("the folder for recordings cannot be written to: %w", err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return nil, fmt.Errorf("the folder for recordings cannot be written to: %w", err)
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	held, err := lockFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{dir: dir, bounds: bounds, redact: append([]string{}, redact...), enc: enc, index: index{dir: dir}}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	w := &Writer{dir: dir, lock: held, bounds: bounds, redact: append([]string{}, redact...), enc: enc, index: index{dir: dir}}
 	w.index.load()
 	return w, nil
+}
+
+// lockName is the file that keeps a second writer out of a folder.
+const lockName = ".lock"
+
+func lockFolder(dir string) (*lock.Lock, error) {
+	held, err := lock.Take(filepath.Join(dir, lockName))
+	return held, lockedBy(dir, err)
+}
+
+// lockedBy says what can be done about a folder that cannot be had.
+func lockedBy(dir string, err error) error {
+	if held, is := errors.AsType[*lock.Held](err); is {
+		return fmt.Errorf("the folder for recordings %s is %w: stop that one, or name another folder", dir, held)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder for recordings cannot be locked: %w", err)
+	}
+	return nil
 }
 
 // SetBounds takes other bounds, from the next Flush on.
@@ -82,7 +109,7 @@ func (w *Writer) SetBounds(bounds Bounds) { w.bounds = bounds }
 // SetRedact has another list be told by the files from now on: the one that is open is ended.
 func (w *Writer) SetRedact(redact []string) error {
 	w.redact = append([]string{}, redact...)
-	return w.rotate()
+	return w.Rotate()
 }
 
 // Add takes a record into memory.
@@ -114,7 +141,7 @@ func (w *Writer) Flush(now time.Time) error {
 	}
 	due := w.file != nil && (w.entry.Bytes >= w.bounds.RotateSize || now.Sub(w.begun) >= w.bounds.RotateAge)
 	if due {
-		err = errors.Join(err, w.rotate())
+		err = errors.Join(err, w.Rotate())
 	}
 	if due || now.Sub(w.swept) >= time.Minute {
 		w.swept = now
@@ -180,6 +207,9 @@ func (w *Writer) takeBack(n int) {
 
 // create opens the next file. Its name is the moment, so that names are in the order of time.
 func (w *Writer) create(now time.Time) error {
+	if err := lockedBy(w.dir, w.lock.Renew()); err != nil { // somebody may have removed the folder, and its lock with it
+		return fmt.Errorf("beginning a recording: %w", err)
+	}
 	for {
 		name := now.UTC().Format("2006-01-02T15-04-05.000000Z") + recordingEnd
 		file, err := os.OpenFile(filepath.Join(w.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -212,8 +242,8 @@ func (w *Writer) end() error {
 	return err
 }
 
-// rotate ends the open file and has the index tell of it.
-func (w *Writer) rotate() error {
+// Rotate ends the open file, if there is one, and has the index tell of it.
+func (w *Writer) Rotate() error {
 	if w.file == nil {
 		return nil
 	}
@@ -255,8 +285,8 @@ func (w *Writer) sweep(now time.Time) error {
 // Index makes up for the files that the index does not tell of, as after a crash. It may run beside everything else.
 func (w *Writer) Index() error { return w.index.complete() }
 
-// Close writes what waits, and ends.
+// Close writes what waits, and gives the folder back.
 func (w *Writer) Close(now time.Time) error {
 	err := w.Flush(now)
-	return errors.Join(err, w.rotate(), w.enc.Close())
+	return errors.Join(err, w.Rotate(), w.enc.Close(), w.lock.Release())
 }

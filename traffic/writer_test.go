@@ -158,6 +158,9 @@ func TestACrashLosesWhatWasNotFlushed(t *testing.T) {
 	if len(recs) != 10 || len(bad) != 1 {
 		t.Errorf("%d records, %v", len(recs), bad)
 	}
+	if err := w.lock.Release(); err != nil { // as the kernel does
+		t.Fatal(err)
+	}
 	next := newWriter(t, dir, wide())
 	if err := next.Index(); err != nil {
 		t.Fatal(err)

@@ -74,12 +74,13 @@ func runRecord(args []string, std stdio) int {
 }
 
 // recordUntil serves and records until ctx ends, or the clients' listener fails.
-func recordUntil(ctx context.Context, cfg config, log *slog.Logger) error {
+func recordUntil(ctx context.Context, cfg config, log *slog.Logger) (err error) {
 	cfg.Secondary, cfg.Candidate = "", ""
 	var to recording
 	if err := to.open(cfg, log); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, to.close()) }()
 	proxy, err := multicast.New(cfg.Config, multicast.Deps{Log: log, Record: to.take()})
 	if err != nil {
 		return fmt.Errorf("setting up the proxy: %w", err)

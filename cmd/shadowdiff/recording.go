@@ -27,6 +27,14 @@ func (r *recording) take() func(*multicast.Recording) {
 	return r.recorder.Take
 }
 
+// close gives the folder back.
+func (r *recording) close() error {
+	if r.recorder == nil {
+		return nil
+	}
+	return r.recorder.Close()
+}
+
 // Run writes until ctx ends.
 func (r *recording) Run(ctx context.Context) error {
 	if r.recorder == nil {

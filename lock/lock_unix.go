@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package store
+package lock
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // flock takes the file for this process alone. The kernel gives it back when the process ends, however it ends.
-func flock(f *os.File) (held bool, err error) {
+func flock(f *os.File) (free bool, err error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
