@@ -21,6 +21,7 @@ const (
 	AttributeClient                     // what kind of program the User-Agent names
 	AttributeHeader                     // of the request
 	AttributeQuery                      // a parameter
+	AttributePath                       // a segment of the path
 
 	attributeKinds
 )
@@ -36,10 +37,11 @@ const (
 	marks      = attributeValues + 2
 )
 
-// Attribute is one property of requests, with its values: 16 at most, the first ones there were.
+// Attribute is one property of requests, with its values: 16 at most, the first ones there were, or of a parameter and a
+// segment of the path those that tell most.
 type Attribute struct {
 	Kind   AttributeKind
-	Name   string   // of a header, in lower case, or of a parameter
+	Name   string   // of a header, in lower case, or of a parameter; of a segment its place in the path, from 1
 	Values []string // cut after 120 bytes
 	Many   bool     // it has too many values to tell apart, or values that are not kept: Values has none, all count as other
 	From   int64    // requests compared on the route before the attribute was known
@@ -49,6 +51,11 @@ type Attribute struct {
 	lengths []int  // of the values as sent, which are told apart by that where they are cut
 	last    int    // place of the value before
 	counts  [marks]int64
+
+	place int         // of a segment
+	crowd *crowdTable // how often there were values that are not told apart; nil: there were none, or it is not known
+	early []int64     // of the values, how many requests are counted for each that may have had another
+	turn  int         // the value that was replaced last
 }
 
 // String names an attribute as pages and the API do: `query.currency`, `header.x-tenant`, `status`.
@@ -58,6 +65,8 @@ func (a *Attribute) String() string {
 		return "header." + a.Name
 	case AttributeQuery:
 		return "query." + a.Name
+	case AttributePath:
+		return "path." + a.Name
 	}
 	return a.Kind.String()
 }
@@ -68,7 +77,7 @@ func (k AttributeKind) String() string {
 		return "unknown"
 	}
 	return [...]string{
-		"method", "host", "status", "response type", "request size", "response size", "client", "header", "query",
+		"method", "host", "status", "response type", "request size", "response size", "client", "header", "query", "path",
 	}[k]
 }
 

@@ -254,7 +254,7 @@ func memoryOf(v any) int64 {
 func TestRoutesThatFoldAddTheirRequestsUp(t *testing.T) {
 	one, both := NewAttributes(redactor(t)), NewAttributes(redactor(t))
 	for i := range 600 {
-		target, fields := fmt.Sprintf("/a?page=%d", i%3), []string(nil)
+		target, fields := fmt.Sprintf("/%d?page=%d", i%3, i%3), []string(nil)
 		if i%10 == 0 {
 			target, fields = target+"&currency=EUR", []string{"body.price"}
 		}

@@ -2,6 +2,8 @@ package diff
 
 import (
 	"fmt"
+	"net/url"
+	"strconv"
 
 	"shadowdiff/normalize"
 )
@@ -24,8 +26,13 @@ func (r *RouteAttributes) MarshalBinary() ([]byte, error) {
 		for k, v := range a.Values {
 			w.text(v)
 			w.count(int64(a.lengths[k]))
+			w.count(a.earlyOf(k + 1))
 		}
 		w.row(&a.counts)
+		w.flag(a.crowd != nil)
+		if a.crowd != nil {
+			w.crowd(a.crowd)
+		}
 	}
 	w.count(int64(len(r.fields)))
 	for _, f := range r.fields {
@@ -78,16 +85,48 @@ func (r *blobReader) row(values int) (row [marks]int64) {
 	return row
 }
 
+// crowd writes the cells that are not 0, each with how many are between it and the one before.
+func (w *blobWriter) crowd(c *crowdTable) {
+	cells := int64(0)
+	for _, n := range c {
+		cells += int64(one(n != 0))
+	}
+	w.count(cells)
+	last := -1
+	for i, n := range c {
+		if n != 0 {
+			w.count(int64(i - last - 1))
+			w.count(int64(n))
+			last = i
+		}
+	}
+}
+
+func (r *blobReader) crowd() *crowdTable {
+	c, at := new(crowdTable), -1
+	for range r.length(len(c)) {
+		at += 1 + r.length(len(c))
+		n := r.length(crowdFull)
+		if r.faulty || at >= len(c) || n == 0 {
+			r.fail()
+			break
+		}
+		c[at] = uint16(n)
+	}
+	return c
+}
+
 // UnmarshalBinary replaces all but the route by what MarshalBinary wrote.
 func (r *RouteAttributes) UnmarshalBinary(b []byte) error {
 	in, read := blobReader{rest: b}, RouteAttributes{Route: r.Route}
-	if err := in.form(attributeForm); err != nil {
+	form, err := in.form(attributeFormer, attributeForm)
+	if err != nil {
 		return fmt.Errorf("decode attributes: %w", err)
 	}
 	read.Compared = in.count()
 	read.refused, read.unknown = in.flag(), in.flag()
 	for i := range in.length(attributesKept) {
-		a := in.attribute()
+		a := in.attribute(form)
 		if i < int(AttributeHeader) && int(a.Kind) != i || i >= int(AttributeHeader) && a.Kind < AttributeHeader {
 			in.fail()
 			break
@@ -110,7 +149,7 @@ func (r *RouteAttributes) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-func (r *blobReader) attribute() Attribute {
+func (r *blobReader) attribute(form byte) Attribute {
 	a := Attribute{Kind: AttributeKind(r.length(int(attributeKinds) - 1))}
 	a.Name, a.raw, a.Many, a.From = r.text(mostBlobText), r.text(mostBlobText), r.flag(), r.count()
 	for range r.length(attributeValues) {
@@ -119,9 +158,38 @@ func (r *blobReader) attribute() Attribute {
 		if k := len(a.Values) - 1; len(a.Values[k]) > a.lengths[k] || len(a.Values[k]) < a.lengths[k] && len(a.Values[k]) < attributeText {
 			r.fail()
 		}
+		if form == attributeFormer {
+			a.plain(len(a.Values) - 1)
+			continue
+		}
+		if n := r.count(); n > 0 {
+			if a.early == nil {
+				a.early = make([]int64, attributeValues)
+			}
+			a.early[len(a.Values)-1] = n
+		}
 	}
 	a.counts = r.row(len(a.Values))
+	if form != attributeFormer && r.flag() {
+		a.crowd = r.crowd()
+	}
+	if a.Kind == AttributePath {
+		if a.place, _ = strconv.Atoi(a.Name); a.place < 1 {
+			r.fail()
+		}
+	}
+	if a.crowd != nil && (!a.telling() || len(a.Values) < attributeValues) {
+		r.fail()
+	}
 	return a
+}
+
+// plain takes the percent-encoding off a parameter's value, which the former form had.
+func (a *Attribute) plain(k int) {
+	if a.Kind == AttributeQuery && a.lengths[k] == len(a.Values[k]) {
+		a.Values[k] = plainText(a.Values[k], url.QueryUnescape)
+		a.lengths[k] = len(a.Values[k])
+	}
 }
 
 func (r *blobReader) field(attributes []Attribute) *attributeField {
@@ -145,7 +213,7 @@ func (r *blobReader) field(attributes []Attribute) *attributeField {
 func (r *RouteAttributes) Withhold(redactor *normalize.Redactor) (changed bool) {
 	for i := range r.list {
 		a := &r.list[i]
-		if len(a.Values) > 0 && a.withheld(redactor) {
+		if len(a.Values) > 0 && r.withheld(a, redactor) {
 			r.crowd(i)
 			changed = true
 		}
@@ -153,7 +221,7 @@ func (r *RouteAttributes) Withhold(redactor *normalize.Redactor) (changed bool) 
 	return changed
 }
 
-func (a *Attribute) withheld(r *normalize.Redactor) bool {
+func (route *RouteAttributes) withheld(a *Attribute, r *normalize.Redactor) bool {
 	covered := func(field normalize.Field) bool { return r.Covers(string(field)) }
 	switch a.Kind {
 	case AttributeHost:
@@ -168,6 +236,10 @@ func (a *Attribute) withheld(r *normalize.Redactor) bool {
 		}
 	case AttributeQuery:
 		if covered(normalize.Field("query").Key(a.Name)) {
+			return true
+		}
+	case AttributePath:
+		if segments, _ := patternOf(route.Route); secretPath(segments, a.place, covered) {
 			return true
 		}
 	default:

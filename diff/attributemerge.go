@@ -14,6 +14,9 @@ func (t *Attributes) Merge(into string, from ...string) {
 		if to == nil {
 			to = t.begin(into)
 		}
+		before := t.bytes
+		t.settle(part, to)
+		t.bytes = before // what is of the part is counted with the whole
 		t.fields -= len(to.fields)
 		t.bytes -= to.bytes()
 		to.merge(part)
@@ -48,7 +51,7 @@ func (r *RouteAttributes) merge(o *RouteAttributes) {
 			o.crowd(j)
 			before.crowd(i)
 		}
-		places := a.places(b)
+		places := r.places(i, o, j)
 		move(&a.counts, &b.counts, &places)
 		a.From += b.From
 		for _, f := range o.fields {
@@ -96,7 +99,7 @@ func (r *RouteAttributes) adopt(o *RouteAttributes) {
 		if r.find(a) >= 0 || len(r.list) >= attributesKept {
 			continue
 		}
-		r.list = append(r.list, Attribute{Kind: a.Kind, Name: a.Name, raw: a.raw, Many: a.Many, From: r.Compared})
+		r.list = append(r.list, Attribute{Kind: a.Kind, Name: a.Name, raw: a.raw, place: a.place, Many: a.Many, From: r.Compared})
 		for _, f := range r.fields {
 			f.grow(len(r.list))
 		}
@@ -113,27 +116,98 @@ func (r *RouteAttributes) find(a *Attribute) int {
 	return slices.IndexFunc(r.list, func(b Attribute) bool { return a.Kind == b.Kind && a.Name == b.Name && a.raw == b.raw })
 }
 
-// places says where the values of another are found in this one, which takes them in while there is room.
-func (a *Attribute) places(b *Attribute) (to [marks]int) {
+// places says where the values of another route's attribute are found in this one's, which takes them in while there is
+// room, and where they tell more than those that it has. The method's requests have been added up by then.
+func (r *RouteAttributes) places(i int, o *RouteAttributes, j int) (to [marks]int) {
+	a, b := &r.list[i], &o.list[j]
 	to[markOther] = markOther
-	for i, v := range b.Values {
-		at := -1
-		for k := range a.Values {
-			if a.Values[k] == v && a.lengths[k] == b.lengths[i] {
-				at = k
-			}
-		}
+	for k, v := range b.Values {
+		at := a.placeOf(v, b.lengths[k])
 		switch {
-		case at >= 0:
-			to[i+1] = at + 1
+		case at > 0:
+			to[k+1] = at
 		case len(a.Values) < attributeValues:
-			a.Values, a.lengths = append(a.Values, v), append(a.lengths, b.lengths[i])
-			to[i+1] = len(a.Values)
+			a.Values, a.lengths = append(a.Values, v), append(a.lengths, b.lengths[k])
+			to[k+1] = len(a.Values)
 		default:
-			to[i+1] = markOther
+			to[k+1] = r.contest(i, o, j, k+1, &to)
+		}
+	}
+	a.crowdFrom(b, &to)
+	for k := range b.early {
+		if m := to[k+1]; m >= 1 && m <= attributeValues && b.early[k] > 0 {
+			if a.early == nil {
+				a.early = make([]int64, attributeValues)
+			}
+			a.early[m-1] += b.early[k]
 		}
 	}
 	return to
+}
+
+// placeOf is the place of a value, from 1 on; 0 where it has none.
+func (a *Attribute) placeOf(value string, length int) int {
+	for k := range a.Values {
+		if a.Values[k] == value && a.lengths[k] == length {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// contest has a value of another route take the place of one that tells less, if there is such a one.
+func (r *RouteAttributes) contest(i int, o *RouteAttributes, j, mark int, to *[marks]int) int {
+	a, b := &r.list[i], &o.list[j]
+	if !a.telling() || a.Many || a.crowd == nil && a.counts[markOther] > 0 {
+		return markOther
+	}
+	all := float64(max(1, r.Compared+o.Compared))
+	shares := func(fields []*attributeField) (list []float64) {
+		for _, f := range fields {
+			share := 0.0
+			if sum := r.field(f.field); sum != nil {
+				share = float64(sum.count(sum.alone)) / all
+			}
+			list = append(list, share)
+		}
+		return list
+	}
+	if a.crowd == nil {
+		a.crowd = new(crowdTable)
+	}
+	m, least := r.leastTelling(i, shares(r.fields))
+	if o.weight(j, mark, shares(o.fields)) <= least {
+		return markOther
+	}
+	r.replaceValue(i, m, b.Values[mark-1], b.lengths[mark-1], 0)
+	for k := range to {
+		if to[k] == m {
+			to[k] = markOther
+		}
+	}
+	return m
+}
+
+// crowdFrom takes in how often the other's values came that are not told apart here.
+func (a *Attribute) crowdFrom(b *Attribute, to *[marks]int) {
+	if b.crowd == nil && b.counts[markOther] > 0 {
+		a.crowd = nil // it is not known of which values these are
+		return
+	}
+	if b.crowd != nil && a.crowd == nil && a.counts[markOther] == 0 && !a.Many {
+		a.crowd = new(crowdTable)
+	}
+	if a.crowd == nil {
+		return
+	}
+	for k, v := range b.Values {
+		if to[k+1] == markOther {
+			a.crowd.add(v, b.counts[k+1])
+		}
+	}
+	if b.crowd != nil {
+		a.crowd.merge(b.crowd)
+	}
 }
 
 func move(to, from *[marks]int64, places *[marks]int) {

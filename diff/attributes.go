@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"shadowdiff/multicast"
@@ -76,12 +77,21 @@ func (t *Attributes) Add(route string, c *Comparison) {
 	}
 	t.out.touch(r)
 	var at [attributesKept]uint8
-	t.look(r, c.Exchange, &at)
+	var values [attributesKept]string // of those attributes whose values may come to be told apart
+	t.look(r, c.Exchange, &at, &values)
+	if c.Raw {
+		t.tell(r, c, &at, &values)
+	}
 	r.Compared++
 	for i := range r.list {
 		a := &r.list[i]
+		if at[i] == markOther && a.telling() {
+			if crowd := t.crowdOf(a); crowd != nil {
+				crowd.add(keptText(values[i]), 1)
+			}
+		}
 		a.counts[at[i]]++
-		if at[i] == markOther && a.crowded() {
+		if at[i] == markOther && a.crowd == nil && a.crowded() {
 			t.crowd(r, i)
 		}
 	}
@@ -104,22 +114,20 @@ func (t *Attributes) begin(route string) *RouteAttributes {
 	r.list = slices.DeleteFunc(r.list, func(a Attribute) bool {
 		return a.Kind == AttributeHeader && t.covered(normalize.HeaderField(a.Name))
 	})
+	r.list = append(r.list, t.pathAttributesOf(route)...)
 	t.routes[route] = r
 	return r
 }
 
 // crowd gives up telling an attribute's values apart.
 func (t *Attributes) crowd(r *RouteAttributes, i int) {
-	a := &r.list[i]
-	for _, v := range a.Values {
-		t.bytes -= len(v)
-	}
+	t.bytes -= r.list[i].bytes()
 	r.crowd(i)
 }
 
 func (r *RouteAttributes) crowd(i int) {
 	a := &r.list[i]
-	a.Many, a.Values, a.lengths, a.last = true, nil, nil, 0
+	a.Many, a.Values, a.lengths, a.last, a.crowd, a.early = true, nil, nil, 0, nil, nil
 	gather(&a.counts)
 	for _, f := range r.fields {
 		for _, rows := range [...][][marks]int64{f.alone, f.both, f.base} {
@@ -131,7 +139,7 @@ func (r *RouteAttributes) crowd(i int) {
 }
 
 // look finds the place of each of the request's attributes.
-func (t *Attributes) look(r *RouteAttributes, ex *multicast.Exchange, at *[attributesKept]uint8) {
+func (t *Attributes) look(r *RouteAttributes, ex *multicast.Exchange, at *[attributesKept]uint8, values *[attributesKept]string) {
 	req, primary := &ex.Request, primaryOf(ex)
 	list := r.list
 	at[AttributeMethod] = list[AttributeMethod].mark(req.Method, t.admit)
@@ -146,13 +154,18 @@ func (t *Attributes) look(r *RouteAttributes, ex *multicast.Exchange, at *[attri
 		at[AttributeClient] = list[AttributeClient].mark(r.clientOf(agent), t.admit)
 	}
 	for i := int(AttributeHeader); i < len(list); i++ {
-		if a := &list[i]; a.Kind == AttributeHeader {
+		switch a := &list[i]; a.Kind {
+		case AttributeHeader:
 			if line, ok := header(req.Header, a.raw); ok {
 				at[i] = a.mark(line, t.admit)
 			}
+		case AttributePath:
+			if segment, ok := segmentOf(req.Target, a.place); ok {
+				at[i], values[i] = a.mark(segment, t.admit), segment
+			}
 		}
 	}
-	t.query(r, req.Target, at)
+	t.query(r, req.Target, at, values)
 	if r.Compared < lookThrough || r.Compared-r.lookedAt >= lookEvery {
 		r.lookedAt = r.Compared
 		t.headers(r, req.Header, at)
@@ -169,7 +182,7 @@ func (r *RouteAttributes) clientOf(agent string) string {
 }
 
 // query finds the places of the parameters; of several with one name the first counts.
-func (t *Attributes) query(r *RouteAttributes, target string, at *[attributesKept]uint8) {
+func (t *Attributes) query(r *RouteAttributes, target string, at *[attributesKept]uint8, values *[attributesKept]string) {
 	_, query, ok := strings.Cut(target, "?")
 	if !ok {
 		return
@@ -185,7 +198,8 @@ func (t *Attributes) query(r *RouteAttributes, target string, at *[attributesKep
 			}
 		}
 		if at[i] == markAbsent {
-			at[i] = r.list[i].mark(value, t.admit)
+			value = plainText(value, url.QueryUnescape)
+			at[i], values[i] = r.list[i].mark(value, t.admit), value
 		}
 	}
 }
@@ -232,10 +246,15 @@ func (t *Attributes) covered(field normalize.Field) bool {
 // backdate has all requests before count as without an attribute.
 func (r *RouteAttributes) backdate(i int) {
 	r.list[i].counts[markAbsent] = r.Compared
+	r.total(i, markAbsent)
+}
+
+// total has all requests that differ count under one mark of an attribute.
+func (r *RouteAttributes) total(i int, mark uint8) {
 	whole := func(rows [][marks]int64) {
 		if i < len(rows) && i > 0 {
 			for _, n := range rows[0] { // the method: every request has one
-				rows[i][markAbsent] += n
+				rows[i][mark] += n
 			}
 		}
 	}
@@ -267,9 +286,7 @@ func (t *Attributes) replace(r *RouteAttributes, raw, name string) int {
 			continue
 		}
 		t.bytes += len(raw) + len(name) - len(a.raw) - len(a.Name)
-		for _, v := range a.Values {
-			t.bytes -= len(v)
-		}
+		t.bytes -= a.bytes()
 		*a = Attribute{
 			Kind: AttributeQuery, raw: strings.Clone(raw), Name: strings.Clone(name), From: r.Compared, Many: secretName(name),
 		}
@@ -326,10 +343,10 @@ func (r *RouteAttributes) hasHeader(name string) bool {
 
 // admit says how a new value is kept; false where it is not, since redaction would change it, or there is no room.
 func (t *Attributes) admit(a *Attribute, value string) (string, bool) {
-	if t.redactor == nil && (a.Kind == AttributeHeader || a.Kind == AttributeQuery) || t.bytes > attributeBytes {
+	if t.redactor == nil && a.Kind >= AttributeHeader || t.bytes > attributeBytes || a.Kind == AttributePath && len(value) > pathText {
 		return "", false
 	}
-	kept := value[:min(len(value), attributeText)]
+	kept := keptText(value)
 	if changes(t.redactor, a, kept) {
 		a.closed = true // what comes next may hold a secret as well, and less easily told
 		return "", false
@@ -338,6 +355,9 @@ func (t *Attributes) admit(a *Attribute, value string) (string, bool) {
 	return strings.Clone(kept), true
 }
 
+// keptText is as much of a value as is kept.
+func keptText(value string) string { return value[:min(len(value), attributeText)] }
+
 // changes tells whether redaction would change a value.
 func changes(r *normalize.Redactor, a *Attribute, value string) bool {
 	var n int
@@ -345,7 +365,9 @@ func changes(r *normalize.Redactor, a *Attribute, value string) bool {
 	case AttributeHeader:
 		_, n = r.Request(&multicast.Request{Header: map[string][]string{a.raw: {value}}})
 	case AttributeQuery:
-		_, n = r.Request(&multicast.Request{Target: "/?" + a.raw + "=" + value})
+		_, n = r.Request(&multicast.Request{Target: "/?" + a.raw + "=" + url.QueryEscape(value)})
+	case AttributePath:
+		return value != "" && names(r, strconv.Quote(value))
 	}
 	return n > 0
 }
@@ -461,6 +483,11 @@ func (r *RouteAttributes) Clone() *RouteAttributes {
 	c.list = slices.Clone(r.list)
 	for i := range c.list {
 		c.list[i].Values, c.list[i].lengths = slices.Clone(r.list[i].Values), slices.Clone(r.list[i].lengths)
+		c.list[i].early = slices.Clone(r.list[i].early)
+		if crowd := r.list[i].crowd; crowd != nil {
+			same := *crowd
+			c.list[i].crowd = &same
+		}
 	}
 	c.fields = make([]*attributeField, len(r.fields))
 	for i, f := range r.fields {
@@ -489,15 +516,29 @@ func (t *Attributes) Restore(r *RouteAttributes) {
 	t.routes[r.Route] = r
 	t.fields += len(r.fields)
 	t.bytes += r.bytes()
+	for _, a := range t.pathAttributesOf(r.Route) { // which a former version did not count
+		if r.find(&a) < 0 && len(r.list) < attributesKept {
+			at := &r.list[t.extend(r, AttributePath, "", a.Name)]
+			at.place, at.Many, at.From = a.place, a.Many, r.Compared
+		}
+	}
 }
 
 func (r *RouteAttributes) bytes() (n int) {
 	for i := range r.list {
 		a := &r.list[i]
-		n += len(a.raw) + len(a.Name)
-		for _, v := range a.Values {
-			n += len(v)
-		}
+		n += len(a.raw) + len(a.Name) + a.bytes()
+	}
+	return n
+}
+
+// bytes is what its values take.
+func (a *Attribute) bytes() (n int) {
+	for _, v := range a.Values {
+		n += len(v)
+	}
+	if a.crowd != nil {
+		n += crowdBytes
 	}
 	return n
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,14 +22,17 @@ type Separation struct {
 
 // Separating is one value of one attribute that requests with a difference have more often than the others do.
 type Separating struct {
-	Attribute string // query.currency
-	Value     string // EUR; empty when Absent or Other
-	Absent    bool   // the requests are without the attribute
-	Other     bool   // any value beside those that are told apart
-	Many      bool   // none are
-	Differing int64  // of the requests with the difference, those that have it
-	Of        int64  // and how many of them are known to have it or not
-	Others    int64  // likewise of the other requests
+	Attribute string   // query.currency
+	Part      string   // of the route's path, where it is one of its segments: {id}
+	Value     string   // EUR; empty when Absent or Other, or where there are Values
+	Values    []string // several of which the requests have one; nil: it is not so
+	Absent    bool     // the requests are without the attribute
+	Other     bool     // any value beside those that are told apart
+	Many      bool     // none are
+	Differing int64    // of the requests with the difference, those that have it
+	Of        int64    // and how many of them are known to have it or not
+	Others    int64    // likewise of the other requests
+	AtMost    bool     // these may be fewer: some came before their value was told apart
 	OfOthers  int64
 	Excess    float64 // share of those that differ minus share of the others: 1 separates them wholly
 	LnP       float64 // natural log of the chance that as many of them have it if it had nothing to do with it
@@ -42,11 +44,14 @@ const (
 	separateSays   = 0.5  // what the sentence says
 	separateP      = 0.01 // divided by the number of values that are tried
 	separateList   = 5
+	separateSet    = 8 // values that are told together
+	separateLooked = 8 // attributes that are named where none separates
 )
 
 // Separating tells which attributes separate the requests in which a field differs from the others. So many are tried
 // that some look as if they did by chance: a value counts only if Fisher's exact test, one-sided, gives less than 1 % for
-// it divided by the number of values tried (Bonferroni), and if there are at least eight requests of either kind.
+// it divided by the number of values tried (Bonferroni), and if there are at least eight requests of either kind. Several
+// values of one attribute count together, where the test allows for every other choice of as many.
 func (r *RouteAttributes) Separating(field string) Separation {
 	s := Separation{Field: field, Result: CandidateOnly}
 	f := r.field(field)
@@ -79,52 +84,125 @@ func (r *RouteAttributes) Separating(field string) Separation {
 		return s
 	}
 	s.Best = r.best(f, rows)
-	s.Sentence = s.say()
+	s.Sentence = s.say(r)
 	return s
 }
+
+// Separates tells whether one attribute does so well enough to be named.
+func (s *Separation) Separates() bool { return len(s.Best) > 0 && s.Best[0].Excess >= separateSays }
 
 // best lists what separates.
 func (r *RouteAttributes) best(f *attributeField, rows [][marks]int64) (list []Separating) {
 	tried := 0
 	for i := range r.list {
 		a := &r.list[i]
-		with, without := rows[i], a.counts
-		for m := range without {
-			without[m] -= f.alone[i][m] + f.both[i][m]
+		cut := separatingRows{r: r, a: a, with: rows[i], without: a.counts}
+		for m := range cut.without {
+			cut.without[m] -= f.alone[i][m] + f.both[i][m]
 			if f.base != nil {
-				without[m] -= f.base[i][m]
+				cut.without[m] -= f.base[i][m]
 			}
 		}
-		of, ofOthers := sumOf(&with), sumOf(&without)
-		for m := range with {
-			if with[m]+without[m] == 0 {
+		for m := range cut.with {
+			if cut.with[m]+cut.without[m] == 0 {
 				continue
 			}
 			tried++
-			one := Separating{
-				Attribute: a.String(), Absent: m == markAbsent, Other: m == markOther, Many: a.Many,
-				Differing: with[m], Of: of, Others: max(without[m], 0), OfOthers: ofOthers,
-			}
-			if m > markAbsent && m < markOther {
-				one.Value = a.shown(m - 1)
-			}
-			if one.weigh() {
+			if one := cut.of(m); one.weigh(a.choices(1)) {
 				list = append(list, one)
 			}
 		}
+		if set, ok := cut.set(); ok {
+			tried++
+			list = append(list, set)
+		}
 	}
 	limit := math.Log(separateP / float64(max(tried, 1)))
-	list = slices.DeleteFunc(list, func(s Separating) bool { return s.LnP > limit })
+	list = withoutParts(slices.DeleteFunc(list, func(s Separating) bool { return s.LnP > limit }))
 	slices.SortStableFunc(list, func(a, b Separating) int {
 		return cmp.Or(cmp.Compare(b.Excess, a.Excess), cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.LnP, b.LnP))
 	})
 	return list[:min(len(list), separateList)]
 }
 
+// separatingRows are the requests that differ, and the others, by the marks of one attribute.
+type separatingRows struct {
+	r             *RouteAttributes
+	a             *Attribute
+	with, without [marks]int64
+}
+
+// of are the requests with one mark, or several.
+func (c *separatingRows) of(list ...int) Separating {
+	one := Separating{Attribute: c.a.String(), Many: c.a.Many, Of: sumOf(&c.with), OfOthers: sumOf(&c.without)}
+	if c.a.Kind == AttributePath {
+		one.Part = c.r.part(c.a)
+	}
+	for _, m := range list {
+		one.Differing += c.with[m]
+		one.Others += max(c.without[m], 0)
+		one.AtMost = one.AtMost || c.a.earlyOf(m) > 0
+		switch {
+		case m == markAbsent:
+			one.Absent = true
+		case m == markOther:
+			one.Other = true
+		case len(list) > 1:
+			one.Values = append(one.Values, c.a.shown(m-1))
+		default:
+			one.Value = c.a.shown(m - 1)
+		}
+	}
+	one.AtMost = one.AtMost && one.Others > 0
+	return one
+}
+
+// set finds the values, several and few, that together separate best: those of which the greatest shares differ.
+func (c *separatingRows) set() (best Separating, found bool) {
+	var list []int
+	for m := 1; m <= len(c.a.Values); m++ {
+		if c.with[m] > 0 {
+			list = append(list, m)
+		}
+	}
+	share := func(m int) float64 { return float64(c.with[m]) / float64(c.with[m]+max(c.without[m], 0)) }
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(c.with[b], c.with[a])) })
+	for n := 2; n <= min(len(list), separateSet); n++ {
+		one := c.of(list[:n]...)
+		if one.weigh(c.a.choices(n)+math.Log(separateSet)) && (!found || one.Excess > best.Excess) {
+			best, found = one, true
+		}
+	}
+	return best, found
+}
+
+// choices is the natural log of how many sets of so many values there are to choose from, where the values that are told
+// apart were chosen for what they tell; a single one of values that were not is no choice.
+func (a *Attribute) choices(n int) float64 {
+	if n == 1 && a.crowd == nil {
+		return 0
+	}
+	return lnChoose(float64(max(a.distinct(), int64(n))), float64(n))
+}
+
+// withoutParts leaves out the values that are told of together.
+func withoutParts(list []Separating) []Separating {
+	sets := map[string]*Separating{}
+	for i := range list {
+		if list[i].Values != nil {
+			sets[list[i].Attribute] = &list[i]
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s Separating) bool {
+		set := sets[s.Attribute]
+		return set != nil && s.Values == nil && (set.Excess > s.Excess && slices.Contains(set.Values, s.Value) || s.Other && s.Many)
+	})
+}
+
 // rank orders what separates equally well: what the client asked for is told before what came of it.
 func (s *Separating) rank() int {
 	switch {
-	case strings.HasPrefix(s.Attribute, "query."):
+	case strings.HasPrefix(s.Attribute, "query."), s.Part != "":
 		return 0
 	case strings.HasPrefix(s.Attribute, "header."):
 		return 1
@@ -134,8 +212,9 @@ func (s *Separating) rank() int {
 	return 2
 }
 
-// weigh computes the excess and the chance; false when there is too little of it.
-func (s *Separating) weigh() bool {
+// weigh computes the excess and the chance, where it was chosen from others of which the natural log of their number is
+// given; false when there is too little of it.
+func (s *Separating) weigh(choices float64) bool {
 	if s.Of < separateLeast || s.OfOthers < separateLeast {
 		return false
 	}
@@ -143,7 +222,7 @@ func (s *Separating) weigh() bool {
 	if s.Excess < separateExcess {
 		return false
 	}
-	s.LnP = lnFisher(s.Differing, s.Of, s.Others, s.OfOthers)
+	s.LnP = min(lnFisher(s.Differing, s.Of, s.Others, s.OfOthers)+choices, 0)
 	return true
 }
 
@@ -171,9 +250,10 @@ func lnChoose(n, k float64) float64 {
 }
 
 // say puts the best of it in one sentence.
-func (s *Separation) say() string {
-	if len(s.Best) == 0 || s.Best[0].Excess < separateSays {
-		return fmt.Sprintf("No attribute separates the %s that differ from the %s others.", thousands(s.Differing), thousands(s.Others))
+func (s *Separation) say(r *RouteAttributes) string {
+	if !s.Separates() {
+		return fmt.Sprintf("No attribute separates the %s that differ from the %s others; %s.",
+			thousands(s.Differing), thousands(s.Others), r.lookedAtWords())
 	}
 	best := &s.Best[0]
 	var b strings.Builder
@@ -183,23 +263,83 @@ func (s *Separation) say() string {
 		fmt.Fprintf(&b, "%s of %s ", thousands(best.Differing), thousands(best.Of))
 	}
 	b.WriteString(best.words() + "; ")
-	if best.Others == 0 {
+	switch {
+	case best.Others == 0:
 		fmt.Fprintf(&b, "none of the %s others.", thousands(best.OfOthers))
-	} else {
+	case best.AtMost:
+		fmt.Fprintf(&b, "so do at most %s of the %s others.", thousands(best.Others), thousands(best.OfOthers))
+	default:
 		fmt.Fprintf(&b, "so do %s of the %s others.", thousands(best.Others), thousands(best.OfOthers))
 	}
 	return b.String()
 }
 
+// lookedAtWords names the attributes in which the requests of a route are not all alike.
+func (r *RouteAttributes) lookedAtWords() string {
+	var names []string
+	more := 0
+	for i := range r.list {
+		a := &r.list[i]
+		present := a.present()
+		if present == 0 || a.counts[markAbsent] == 0 && slices.Max(a.counts[:]) == present && !a.Many {
+			continue
+		}
+		if len(names) == separateLooked {
+			more++
+			continue
+		}
+		names = append(names, a.words(r))
+	}
+	if len(names) == 0 {
+		return "they are alike in all that is looked at"
+	}
+	text := "looked at were " + strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// words names an attribute, with how many of its values are told apart where not all are.
+func (a *Attribute) words(r *RouteAttributes) string {
+	name := a.Kind.String()
+	switch a.Kind {
+	case AttributePath:
+		name = code(r.part(a))
+	case AttributeQuery:
+		name = code(a.Name)
+	case AttributeHeader:
+		name = "the header " + code(a.Name)
+	default:
+		name = "the " + name
+	}
+	switch {
+	case a.Many:
+		return name + " (whether it is there)"
+	case a.counts[markOther] > 0:
+		return fmt.Sprintf("%s (%d of its values)", name, len(a.Values))
+	}
+	return name
+}
+
+// code is a text within backticks, so that they, and what cannot be seen, are to be seen in it.
+func code(text string) string {
+	plain := text != "" && strings.TrimSpace(text) == text && !strings.ContainsFunc(text, func(r rune) bool { return r == '`' || !strconv.IsGraphic(r) })
+	if !plain {
+		text = strings.ReplaceAll(strconv.QuoteToGraphic(text), "`", `\x60`)
+	}
+	return "`" + text + "`"
+}
+
 // words is what requests have, after their number.
 func (s *Separating) words() string {
-	name, value := s.Attribute, "="+s.Value
+	name, between := s.Attribute, "="
 	if plain, ok := strings.CutPrefix(name, "query."); ok {
 		name = plain
 	} else if plain, ok := strings.CutPrefix(name, "header."); ok {
-		name, value = plain, ": "+s.Value
-	} else {
-		name, value = "", s.Value
+		name, between = plain, ": "
+	} else if name = s.Part; name == "" {
+		between = ""
 	}
 	which := ""
 	if name == "" || strings.HasPrefix(s.Attribute, "header.") {
@@ -209,15 +349,35 @@ func (s *Separating) words() string {
 	case s.Absent && name == "":
 		return "have no " + s.Attribute
 	case s.Absent:
-		return "have no " + strings.TrimPrefix(which, "the ") + "`" + name + "`"
+		return "have no " + strings.TrimPrefix(which, "the ") + code(name)
 	case s.Other && name == "":
 		return "have a rarer " + s.Attribute
 	case s.Other && s.Many:
-		return "have " + which + "`" + name + "`"
+		return "have " + which + code(name)
 	case s.Other:
-		return "have a rarer value of " + which + "`" + name + "`"
+		return "have a rarer value of " + which + code(name)
+	case s.Values != nil && name == "":
+		return "have " + which + oneOf(s.Values)
+	case s.Values != nil:
+		return "have " + which + code(name) + " = " + oneOf(s.Values)
 	}
-	return "have " + which + "`" + name + value + "`"
+	return "have " + which + code(name+between+s.Value)
+}
+
+// oneOf lists values: `3`, `9` or `12`.
+func oneOf(values []string) string {
+	var b strings.Builder
+	for i, value := range values {
+		switch {
+		case i == 0:
+		case i == len(values)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(code(value))
+	}
+	return b.String()
 }
 
 // plural is a number with the verb that goes with it.
@@ -249,6 +409,7 @@ type AttributeCount struct {
 // AttributeTally is one attribute with its counts.
 type AttributeTally struct {
 	Attribute string
+	Part      string           // of the route's path, where it is one of its segments: {id}
 	From      int64            // requests of the route before it was known; they are not counted here
 	Many      bool             // its values are not told apart: they are all in Other
 	Values    []AttributeCount // the most frequent first
@@ -266,17 +427,22 @@ func (r *RouteAttributes) List(field string) []AttributeTally {
 		if a.present() == 0 {
 			continue
 		}
-		t := AttributeTally{Attribute: a.String(), From: a.From, Many: a.Many}
+		t := AttributeTally{Attribute: a.String(), From: a.From, Many: a.Many || a.crowd != nil && a.crowded()}
+		if a.Kind == AttributePath {
+			t.Part = r.part(a)
+		}
 		for m, n := range a.counts {
 			one := AttributeCount{Requests: n}
 			if f != nil {
 				one.Differing, one.Both = f.alone[i][m], f.both[i][m]
 			}
-			switch m {
-			case markAbsent:
+			switch {
+			case m == markAbsent:
 				t.Absent = one
-			case markOther:
-				t.Other = one
+			case m == markOther || t.Many:
+				t.Other.Requests += one.Requests
+				t.Other.Differing += one.Differing
+				t.Other.Both += one.Both
 			default:
 				if m <= len(a.Values) {
 					one.Value, one.Cut = a.shown(m-1), a.lengths[m-1] > len(a.Values[m-1])
@@ -293,12 +459,4 @@ func (r *RouteAttributes) List(field string) []AttributeTally {
 }
 
 // shown is a value as people read it, in valid UTF-8.
-func (a *Attribute) shown(i int) string {
-	value := a.Values[i]
-	if a.Kind == AttributeQuery {
-		if plain, err := url.QueryUnescape(value); err == nil {
-			value = plain
-		}
-	}
-	return strings.ToValidUTF8(value, "\uFFFD")
-}
+func (a *Attribute) shown(i int) string { return strings.ToValidUTF8(a.Values[i], "\uFFFD") }

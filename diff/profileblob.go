@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
 
 // The first byte of what is written says in which form.
 const (
-	profileForm   = 1
-	attributeForm = 1
+	profileForm     = 1
+	attributeForm   = 2
+	attributeFormer = 1 // without segments of paths, with parameters as they were sent
 )
 
 const mostBlobText = 8 << 10 // bytes of one text in a blob
@@ -150,16 +152,16 @@ func (r *blobReader) end() error {
 }
 
 // form reads the first byte.
-func (r *blobReader) form(known byte) error {
+func (r *blobReader) form(known ...byte) (form byte, err error) {
 	if len(r.rest) == 0 {
-		return errDamaged
+		return 0, errDamaged
 	}
-	form := r.rest[0]
+	form = r.rest[0]
 	r.rest = r.rest[1:]
-	if form != known {
-		return fmt.Errorf("unknown form %d", form)
+	if !slices.Contains(known, form) {
+		return 0, fmt.Errorf("unknown form %d", form)
 	}
-	return nil
+	return form, nil
 }
 
 // MarshalBinary writes all but the route and the field, most often in less than 1 KB.
@@ -186,7 +188,7 @@ func (p *FieldProfile) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary replaces all but the route and the field by what MarshalBinary wrote.
 func (p *FieldProfile) UnmarshalBinary(b []byte) error {
 	r, read := blobReader{rest: b}, FieldProfile{Route: p.Route, Field: p.Field}
-	if err := r.form(profileForm); err != nil {
+	if _, err := r.form(profileForm); err != nil {
 		return fmt.Errorf("decode profile: %w", err)
 	}
 	r.counts(&read.Exchanges, &read.CandidateOnly, &read.ControlOnly, &read.Both, &read.Places, &read.MorePlaces, &read.Withheld)
