@@ -80,6 +80,7 @@ func (l *ledger) cut(names *normalize.Names) bool {
 	}
 	l.used = time.Now()
 	all, changed := l.tally.Cut()
+	l.profiles.beginCut()
 	l.tallies = all
 	l.backlog.add(all, changed)
 	l.fresh = l.series.collect(&l.backlog.series)

@@ -31,6 +31,7 @@ type profileLedger struct {
 	attributes *diff.Attributes
 	written    map[diff.FieldAddress]time.Time // when a row was written last; of attributes without a field
 	recheck    time.Time                       // when what was compared under the former places has come, too; zero: long ago
+	steady     steadiness                      // holds copies: letGo is called where something is to vanish
 }
 
 // newProfileLedger keeps nothing of what the places name.
@@ -48,6 +49,12 @@ func newProfileLedger(redact []string) *profileLedger {
 func (p *profileLedger) add(route string, c *diff.Comparison) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.steady.shown != nil || p.steady.next != nil {
+		p.hold(route)
+		for i := range c.Values {
+			p.hold(route, c.Values[i].Field)
+		}
+	}
 	p.attributes.Add(route, c)
 	p.profiles.Add(route, c)
 }
@@ -56,6 +63,10 @@ func (p *profileLedger) add(route string, c *diff.Comparison) {
 func (p *profileLedger) merge(into string, from []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.holdAll(into)
+	for _, route := range from {
+		p.holdAll(route)
+	}
 	p.attributes.Merge(into, from...)
 	p.profiles.Merge(into, from...)
 }
@@ -73,6 +84,7 @@ func (p *profileLedger) redact(r *normalize.Redactor) {
 func (p *profileLedger) forget(r *normalize.Redactor) {
 	p.attributes.Redact(r)
 	p.profiles.Redact(r)
+	p.letGo()
 	clear(p.written)
 }
 
@@ -267,10 +279,7 @@ func (db *DB) Profile(ctx context.Context, run int64, route, field string) (*dif
 	}
 	f := &diff.FieldProfile{Route: route, Field: field}
 	if l := db.ledgers.get(run); l != nil {
-		l.profiles.mu.Lock()
-		f = l.profiles.profiles.Profile(route, field)
-		l.profiles.mu.Unlock()
-		if f == nil {
+		if f = l.profiles.profileOf(route, field); f == nil {
 			return nil, fmt.Errorf("profile of %q in %q: %w", field, route, ErrNotFound)
 		}
 		return f, nil
@@ -292,10 +301,7 @@ func (db *DB) Attributes(ctx context.Context, run int64, route string) (*diff.Ro
 	}
 	r := &diff.RouteAttributes{Route: route}
 	if l := db.ledgers.get(run); l != nil {
-		l.profiles.mu.Lock()
-		r = l.profiles.attributes.Route(route)
-		l.profiles.mu.Unlock()
-		if r == nil {
+		if r = l.profiles.attributesOf(route); r == nil {
 			return nil, fmt.Errorf("attributes of %q: %w", route, ErrNotFound)
 		}
 		return r, nil

@@ -77,6 +77,7 @@ func (l *ledger) show(s *Snapshot) {
 	s.samples = l.sampleIDs()
 	s.Verdict = withSamples(l.verdict, s.samples)
 	l.seen = seen{l.verdict, l.run}
+	l.profiles.show()
 }
 
 // seen is of what the last snapshot was made.

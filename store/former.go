@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"shadowdiff/diff"
+)
+
+// steadyFor is how long profiles and attributes stand with the snapshot after somebody has asked for that.
+const steadyFor = 2 * time.Minute
+
+// former are copies of profiles and attributes from before they changed: as they were at one cut of the counts. A part that is
+// not among them is as it was. A nil one was not there.
+type former struct {
+	profiles   map[diff.FieldAddress]*diff.FieldProfile
+	attributes map[string]*diff.RouteAttributes
+}
+
+func newFormer() *former {
+	return &former{map[diff.FieldAddress]*diff.FieldProfile{}, map[string]*diff.RouteAttributes{}}
+}
+
+// steadiness has what is read of a profile ledger be of the moment of the latest snapshot, though counting goes on.
+type steadiness struct {
+	until time.Time // as long as somebody looks
+	shown *former     // since the cut that the latest snapshot shows; nil: nobody looks
+	next  *former     // since the last cut, which is not shown yet
+	cut   bool      // there was one since the snapshot
+}
+
+// Steady has Profile and Attributes of the run in force tell of the moment of the latest snapshot from now on, for two
+// minutes, so that their numbers may stand beside each other. Who reads a snapshot calls it before.
+func (db *DB) Steady(ctx context.Context) {
+	l := db.ledgers.current()
+	if l == nil || l.profiles.look() {
+		return
+	}
+	db.flushing.Lock()
+	defer db.flushing.Unlock()
+	if !l.standsStill() {
+		_ = db.flush(ctx, time.Now().Add(packFor)) // what goes wrong is in Health
+	}
+}
+
+// look notes that somebody looks, and tells whether what is read is steady already.
+func (p *profileLedger) look() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.steady.until = time.Now().Add(steadyFor)
+	return p.steady.shown != nil
+}
+
+// standsStill begins to hold what changes if nothing has been counted since the last cut, which is the one shown.
+func (l *ledger) standsStill() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.profiles.mu.Lock()
+	defer l.profiles.mu.Unlock()
+	s := &l.profiles.steady
+	if s.shown == nil && !l.fresh && !s.cut {
+		s.shown = newFormer()
+	}
+	return s.shown != nil
+}
+
+// beginCut is called when the counts are cut.
+func (p *profileLedger) beginCut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &p.steady
+	if s.cut, s.next = true, nil; time.Now().Before(s.until) {
+		s.next = newFormer()
+	}
+}
+
+// show is called when a snapshot shows the last cut.
+func (p *profileLedger) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := &p.steady; s.cut {
+		s.shown, s.next, s.cut = s.next, nil, false
+	}
+}
+
+// hold copies what is about to change. The caller holds mu.
+func (p *profileLedger) hold(route string, fields ...string) {
+	for _, h := range [...]*former{p.steady.shown, p.steady.next} {
+		if h == nil {
+			continue
+		}
+		if _, has := h.attributes[route]; !has {
+			h.attributes[route] = p.attributes.Route(route)
+		}
+		for _, field := range fields {
+			at := diff.FieldAddress{Route: route, Field: field}
+			if _, has := h.profiles[at]; !has {
+				h.profiles[at] = p.profiles.Profile(route, field)
+			}
+		}
+	}
+}
+
+// holdAll copies all that there is of a route before it becomes part of another. The caller holds mu.
+func (p *profileLedger) holdAll(route string) {
+	if p.steady.shown != nil || p.steady.next != nil {
+		p.hold(route, p.profiles.Fields(route)...)
+	}
+}
+
+// letGo forgets all copies: what they hold is to be kept no longer. The caller holds mu.
+func (p *profileLedger) letGo() {
+	for _, h := range [...]**former{&p.steady.shown, &p.steady.next} {
+		if *h != nil {
+			*h = newFormer()
+		}
+	}
+}
+
+// profileOf is a copy of a profile as the latest snapshot has it; nil when there is none.
+func (p *profileLedger) profileOf(route, field string) *diff.FieldProfile {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.steady.shown; h != nil {
+		if f, has := h.profiles[diff.FieldAddress{Route: route, Field: field}]; has && f != nil {
+			return f.Clone()
+		} else if has {
+			return nil
+		}
+	}
+	return p.profiles.Profile(route, field)
+}
+
+// attributesOf is likewise a copy of the attributes of a route.
+func (p *profileLedger) attributesOf(route string) *diff.RouteAttributes {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.steady.shown; h != nil {
+		if r, has := h.attributes[route]; has && r != nil {
+			return r.Clone()
+		} else if has {
+			return nil
+		}
+	}
+	return p.attributes.Route(route)
+}
