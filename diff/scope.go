@@ -99,7 +99,7 @@ func (s *scope) include(r *routeStanding) {
 func (s *scope) verdict(latency *standing) *Verdict {
 	row, cfg := s.row, s.watch.cfg
 	v := &Verdict{
-		Compared: row.Compared, RawRate: ratio(row.Raw, row.Compared), NoiseRate: ratio(row.Noise, row.Compared),
+		Compared: row.Compared, NoControl: row.NoControl, RawRate: ratio(row.Raw, row.Compared), NoiseRate: ratio(row.Noise, row.Compared),
 		CandidateOnly: row.Results.CandidateOnly, ControlOnly: row.Results.ControlOnly, Both: row.Results.Both,
 		CandidateUp: row.CandidateUp, ControlUp: row.ControlUp,
 		Steadiness: row.Minutes.steadiness(s.watch.now, Evidence), Attempt: max(cfg.Attempt, 1),
@@ -234,6 +234,7 @@ func (s *scope) findings() []Finding {
 		}
 		if len(list) < maxFindings {
 			list = append(list, st.finding)
+			list[len(list)-1].NoControl = s.row.NoControl > 0 && s.row.NoControl == s.row.Compared
 		} else if !k.confirmed {
 			break
 		}

@@ -16,6 +16,7 @@ const (
 type Verdict struct {
 	Route           *string        `json:"route"`
 	Compared        int64          `json:"compared"`
+	NoControl       int64          `json:"-"` // of these, without a secondary
 	Unknown         int64          `json:"unknown"`
 	RawRate         float64        `json:"raw_rate"`
 	NoiseRate       float64        `json:"noise_rate"`
@@ -44,6 +45,10 @@ type Verdict struct {
 	Routes          []*Verdict     `json:"-"`                     // one a route, sorted by name; nil within a route's own
 }
 
+// Controlled tells whether a secondary was asked in any of the requests that were compared: where none was, a noise rate of 0
+// says nothing.
+func (v *Verdict) Controlled() bool { return v.Compared == 0 || v.NoControl < v.Compared }
+
 // NotJudged names what the verdict cannot see: a field whose value noise hides, or with an empty Field a route with too
 // few requests to confirm even a difference in each of them.
 type NotJudged struct {
@@ -59,6 +64,7 @@ type Finding struct {
 	Field         string  `json:"field"`
 	Kind          Test    `json:"kind"` // marshals as its word
 	Compared      int64   `json:"compared"`
+	NoControl     bool    `json:"-"` // all of them without a secondary
 	CandidateOnly int64   `json:"candidate_only"`
 	ControlOnly   int64   `json:"control_only"`
 	Both          int64   `json:"both"`

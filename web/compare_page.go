@@ -135,7 +135,7 @@ func (s *Server) comparedSide(word string, run *comparedRun, snap *store.Snapsho
 	}
 	if run.Compared > 0 {
 		side.Rate, side.Interval = rate(run.Equivalence, run.EquivBounds[1]-run.EquivBounds[0]), between(run.EquivBounds[0], run.EquivBounds[1])
-		side.Raw, side.Noise = share(int64(math.Round(run.RawRate*float64(run.Compared))), run.Compared), share(int64(math.Round(run.NoiseRate*float64(run.Compared))), run.Compared)
+		side.Raw, side.Noise = shareOf(run.RawRate, run.Compared), noiseShare(snap.Verdict)
 	}
 	for i := range snap.Verdict.Differences[:run.Confirmed] {
 		side.Informing += int64(one(snap.Verdict.Differences[i].Informs))

@@ -12,11 +12,43 @@ type disagreement struct {
 }
 
 // disagreementOf is nil for what does not disagree, but only leans: a size, a latency.
-func disagreementOf(t *diff.FieldTally, compared int64) *disagreement {
+func disagreementOf(t *diff.FieldTally, compared int64, uncontrolled bool) *disagreement {
 	if t == nil || t.Raw == 0 && t.Noise == 0 {
 		return nil
 	}
-	return &disagreement{
+	d := &disagreement{
 		Candidate: share(t.Raw, compared), Control: share(t.Noise, compared), raw: float64(t.Raw), noise: float64(t.Noise),
 	}
+	if uncontrolled {
+		d.Control = noControl
+	}
+	return d
+}
+
+// noControl stands where what the control does would, had a secondary been asked. The template "control" says so.
+const noControl = "—"
+
+// noiseRate is nil where no secondary was asked: then there is none to tell of.
+func noiseRate(v *diff.Verdict) *float64 {
+	if !v.Controlled() {
+		return nil
+	}
+	rate := v.NoiseRate
+	return &rate
+}
+
+// noiseShare is the same for people.
+func noiseShare(v *diff.Verdict) string {
+	if !v.Controlled() {
+		return noControl
+	}
+	return shareOf(v.NoiseRate, v.Compared)
+}
+
+// noiseOf is how often the control differed in some of a run's requests.
+func noiseOf(v *diff.Verdict, noise, compared int64) string {
+	if !v.Controlled() {
+		return noControl
+	}
+	return share(noise, compared)
 }

@@ -54,7 +54,9 @@ func drawnOf(points []store.Point) drawnView {
 		}
 		x := strconv.FormatFloat(1000*d.across(p.Minute.Unix())/100, 'f', 0, 64)
 		candidate.WriteString(x + "," + strconv.FormatFloat(down(p.Raw, p.Compared), 'f', 0, 64) + " ")
-		control.WriteString(x + "," + strconv.FormatFloat(down(p.Noise, p.Compared), 'f', 0, 64) + " ")
+		if p.Noise >= 0 {
+			control.WriteString(x + "," + strconv.FormatFloat(down(p.Noise, p.Compared), 'f', 0, 64) + " ")
+		}
 	}
 	finish()
 	for i := range 3 {
@@ -98,7 +100,11 @@ func levelsOf(points []store.Point) (lo, hi float64) {
 	lo, hi = 100, 0
 	for _, p := range points {
 		if p.Compared > 0 {
-			raw, noise := 100*float64(p.Raw)/float64(p.Compared), 100*float64(p.Noise)/float64(p.Compared)
+			raw := 100 * float64(p.Raw) / float64(p.Compared)
+			noise := raw
+			if p.Noise >= 0 {
+				noise = 100 * float64(p.Noise) / float64(p.Compared)
+			}
 			lo, hi = min(lo, raw, noise), max(hi, raw, noise)
 		}
 	}

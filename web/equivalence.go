@@ -20,6 +20,7 @@ const (
 type equivalenceAnswer struct {
 	Run store.Run `json:"run"`
 	diff.Verdict
+	NoiseRate *float64 `json:"noise_rate"` // null: no secondary was asked
 }
 
 // equivalence answers "may I ship?" for the run, or for one route of it; with since or until it only describes.
@@ -57,7 +58,7 @@ func (s *Server) equivalence(w http.ResponseWriter, r *http.Request) error {
 
 // equivalenceOf copies a verdict, cut to what was asked for; lists are never null.
 func equivalenceOf(run store.Run, v *diff.Verdict, confirmed *bool, limit int) equivalenceAnswer {
-	a := equivalenceAnswer{Run: run, Verdict: *v}
+	a := equivalenceAnswer{Run: run, Verdict: *v, NoiseRate: noiseRate(v)}
 	a.Differences = []diff.Finding{}
 	for i := 0; i < len(v.Differences) && len(a.Differences) < limit; i++ {
 		if confirmed != nil && *confirmed != v.Differences[i].Confirmed {
@@ -85,8 +86,8 @@ type windowAnswer struct {
 	Since time.Time `json:"since"` // of the first minute counted
 	Until time.Time `json:"until"` // end of the last
 	windowCounts
-	RawRate   *float64 `json:"raw_rate"` // null when nothing was compared
-	NoiseRate *float64 `json:"noise_rate"`
+	RawRate   *float64 `json:"raw_rate"`   // null when nothing was compared
+	NoiseRate *float64 `json:"noise_rate"` // likewise, or where no secondary was asked
 	Excess    *float64 `json:"excess"`
 }
 
@@ -127,9 +128,19 @@ func (s *Server) window(w http.ResponseWriter, r *http.Request, q query, snap *s
 	}
 	if n := float64(a.Compared); n > 0 {
 		raw, noise, excess := float64(a.Raw)/n, float64(a.Noise)/n, float64(a.CandidateOnly-a.ControlOnly)/n
-		a.RawRate, a.NoiseRate, a.Excess = &raw, &noise, &excess
+		if a.RawRate, a.Excess = &raw, &excess; controlledIn(snap, route) {
+			a.NoiseRate = &noise
+		}
 	}
 	return writeJSON(w, a)
+}
+
+// controlledIn tells whether a secondary was asked, for a route or for all of them.
+func controlledIn(snap *store.Snapshot, route string) bool {
+	if route == "" {
+		return snap.Verdict.Controlled()
+	}
+	return verdictOf(snap, route).Controlled()
 }
 
 func sumOf(points []store.Point) windowCounts {

@@ -222,7 +222,7 @@ func (p *fieldsPage) show(rows []foundField, budget float64) {
 	}
 	for _, f := range rows {
 		view := findingOf(*f.Finding, budget)
-		if view.Disagrees = disagreementOf(f.tally, f.Compared); view.Disagrees != nil {
+		if view.Disagrees = disagreementOf(f.tally, f.Compared, f.NoControl); view.Disagrees != nil {
 			view.Disagrees.Bar = barOf(of(f.raw(), f), of(f.noise(), f), most)
 		}
 		p.Rows = append(p.Rows, view)

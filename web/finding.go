@@ -100,6 +100,9 @@ func findingOf(f diff.Finding, budget float64) findingView {
 	}
 	if view.Alone = view.Counts; f.Kind < diff.TestExtent {
 		view.Alone = fmt.Sprintf("candidate alone %s, control alone %s", count(f.CandidateOnly), count(f.ControlOnly))
+		if f.NoControl {
+			view.Alone = fmt.Sprintf("candidate %s, no control", count(f.CandidateOnly))
+		}
 	}
 	if f.Compared > 0 {
 		view.Whisker = whiskerOf(float64(f.CandidateOnly-f.ControlOnly)/float64(f.Compared), f.ExcessBounds, budget)
@@ -146,6 +149,9 @@ func countsOf(f diff.Finding) string {
 		}
 		return fmt.Sprintf("greater in %s, less in %s", count(f.CandidateOnly), count(f.ControlOnly))
 	default:
+		if f.NoControl {
+			return fmt.Sprintf("%s of %s, no control", count(f.CandidateOnly), count(f.Compared))
+		}
 		return fmt.Sprintf("%s of %s, control %s", count(f.CandidateOnly), count(f.Compared), count(f.ControlOnly))
 	}
 }

@@ -67,7 +67,7 @@ type reportRoute struct {
 	Word         diff.Word  `json:"verdict"`
 	Compared     int64      `json:"compared"`
 	RawRate      float64    `json:"raw_rate"`
-	NoiseRate    float64    `json:"noise_rate"`
+	NoiseRate    *float64   `json:"noise_rate"` // null: no secondary was asked
 	Excess       float64    `json:"excess"`
 	ExcessBounds [2]float64 `json:"excess_interval"`
 	Confirmed    int        `json:"confirmed_differences"`
@@ -191,7 +191,7 @@ func reportRoutesOf(v *diff.Verdict) []reportRoute {
 			continue
 		}
 		rows = append(rows, reportRoute{
-			Route: shorten(*r.Route, reportName), Word: r.Word, Compared: r.Compared, RawRate: r.RawRate, NoiseRate: r.NoiseRate,
+			Route: shorten(*r.Route, reportName), Word: r.Word, Compared: r.Compared, RawRate: r.RawRate, NoiseRate: noiseRate(r),
 			Excess: r.Excess, ExcessBounds: r.ExcessBounds, Confirmed: confirmedIn(r),
 		})
 	}
@@ -349,9 +349,12 @@ type reportFinding struct {
 func (p reportPage) Rows() (list []reportRow) {
 	for _, r := range p.Routes {
 		list = append(list, reportRow{
-			reportRoute: r, Candidate: shareOf(r.RawRate, r.Compared), Control: shareOf(r.NoiseRate, r.Compared),
+			reportRoute: r, Candidate: shareOf(r.RawRate, r.Compared), Control: noControl,
 			Excess: between(r.ExcessBounds[0], r.ExcessBounds[1]),
 		})
+		if r.NoiseRate != nil {
+			list[len(list)-1].Control = shareOf(*r.NoiseRate, r.Compared)
+		}
 	}
 	return list
 }

@@ -104,7 +104,7 @@ func (s *Server) moved(w http.ResponseWriter, r *http.Request, path string) erro
 func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {
 	page := &routePage{
 		Route: t.Route, Answer: answerOf(v, t.Route), Facts: factsOf(v),
-		Square: squareOf(t.Compared, t.Results).of(t.Route, "", diff.TestValue), Latency: latencyOf(&t.Latency, v.Latency),
+		Square: squareOf(t.Compared, t.Results).alone(!v.Controlled()).of(t.Route, "", diff.TestValue), Latency: latencyOf(&t.Latency, v.Latency),
 		Failed: t.Failed,
 	}
 	unknown := map[multicast.Reason]int64{}
@@ -118,6 +118,7 @@ func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {
 // squareView is the four cells in which a compared request can fall, each with the list of samples that fell there.
 type squareView struct {
 	Compared, Agree, CandidateOnly, ControlOnly, Both int64
+	NoControl                                         bool   // no secondary was asked: nothing is known of two of the cells
 	All, Agrees, Candidates, Controls, Boths          string // paths; empty where the page has no such lists
 }
 
@@ -126,6 +127,12 @@ func squareOf(compared int64, c diff.Counts) squareView {
 		Compared: compared, Agree: compared - c.CandidateOnly - c.ControlOnly - c.Both,
 		CandidateOnly: c.CandidateOnly, ControlOnly: c.ControlOnly, Both: c.Both,
 	}
+}
+
+// alone says whether there is no control.
+func (s squareView) alone(so bool) squareView {
+	s.NoControl = so
+	return s
 }
 
 // of leads each cell to the kept samples of a route, or of a test of one of its fields.
@@ -140,6 +147,9 @@ func (s squareView) of(route, field string, test diff.Test) squareView {
 func (s squareView) Sentence() string {
 	if s.Compared == 0 {
 		return "Nothing has been compared yet."
+	}
+	if s.NoControl {
+		return fmt.Sprintf("The candidate disagrees in %s. No secondary was asked, so it is not known how much of that is noise.", count(s.CandidateOnly))
 	}
 	lead := s.CandidateOnly - s.ControlOnly
 	begin := fmt.Sprintf("The candidate alone disagrees in %s, the control alone in %s", count(s.CandidateOnly), count(s.ControlOnly))

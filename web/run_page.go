@@ -70,7 +70,7 @@ func (s *Server) writeRunPage(w http.ResponseWriter, r *http.Request, status int
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), sentenceStart(runTitle(record.Run))), Of: s.runItem(&record), Label: runTitle(record.Run),
 		Sentence: runSentence(&record, v), Reasons: v.Reasons, Rules: record.RuleText, Requests: record.Counters.Requests,
 		Compared: v.Compared, Unknown: v.Unknown, Confirmed: int64(confirmedIn(v)),
-		Rate: equivalenceText(v), Raw: rate(v.RawRate, v.RawRate), Noise: rate(v.NoiseRate, v.NoiseRate),
+		Rate: equivalenceText(v), Raw: shareOf(v.RawRate, v.Compared), Noise: noiseShare(v),
 		Excess: whiskerOf(v.Excess, v.ExcessBounds, v.Budget), Budget: plain(v.Budget), Alpha: fmt.Sprintf("%.2g", v.Alpha), Form: runForm{Name: record.Name, Notes: record.Notes}, ReadOnly: s.cfg.ReadOnly,
 	}
 	page.Here, page.Still, page.Took = "runs", !page.Of.Current, runTook(record.Run, s.deps.DB.Snapshot().Time)

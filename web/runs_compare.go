@@ -24,7 +24,7 @@ type comparedRun struct {
 	Compared     int64      `json:"compared"`
 	Unknown      int64      `json:"unknown"`
 	RawRate      float64    `json:"raw_rate"`
-	NoiseRate    float64    `json:"noise_rate"`
+	NoiseRate    *float64   `json:"noise_rate"` // null: no secondary was asked
 	Excess       float64    `json:"excess"`
 	ExcessBounds [2]float64 `json:"excess_interval"`
 	Equivalence  float64    `json:"equivalence_rate"`
@@ -138,7 +138,7 @@ func (s *Server) compareAnswer(c *store.Contrast, records *[2]store.RunRecord, s
 func comparedRunOf(snap *store.Snapshot) comparedRun {
 	v := snap.Verdict
 	return comparedRun{
-		Run: snap.Run, Word: v.Word, Compared: v.Compared, Unknown: v.Unknown, RawRate: v.RawRate, NoiseRate: v.NoiseRate,
+		Run: snap.Run, Word: v.Word, Compared: v.Compared, Unknown: v.Unknown, RawRate: v.RawRate, NoiseRate: noiseRate(v),
 		Excess: v.Excess, ExcessBounds: v.ExcessBounds, Equivalence: v.Equivalence, EquivBounds: v.EquivBounds, Alpha: v.Alpha,
 		Confirmed: confirmedIn(v), P99Ratio: v.Latency.P99Ratio,
 	}

@@ -36,7 +36,7 @@ type runAnswer struct {
 	runItem
 	Reasons     []string         `json:"reasons"`
 	RawRate     float64          `json:"raw_rate"`
-	NoiseRate   float64          `json:"noise_rate"`
+	NoiseRate   *float64         `json:"noise_rate"` // null: no secondary was asked
 	Equivalence float64          `json:"equivalence_rate"`
 	EquivBounds [2]float64       `json:"equivalence_interval"`
 	Budget      float64          `json:"budget"`
@@ -120,7 +120,7 @@ func (s *Server) writeRun(w http.ResponseWriter, r *http.Request, status int, id
 	}
 	v := snap.Verdict
 	a := runAnswer{
-		runItem: s.runItem(&record), Reasons: v.Reasons, RawRate: v.RawRate, NoiseRate: v.NoiseRate, Equivalence: v.Equivalence,
+		runItem: s.runItem(&record), Reasons: v.Reasons, RawRate: v.RawRate, NoiseRate: noiseRate(v), Equivalence: v.Equivalence,
 		EquivBounds: v.EquivBounds, Budget: v.Budget, MoreNeeded: v.MoreNeeded, Rules: record.RuleText, Counters: record.Counters,
 	}
 	if a.Reasons == nil {

@@ -85,13 +85,38 @@ func (s *Server) series(ctx context.Context, q query, base string, snap *store.S
 	if err != nil {
 		return seriesView{}, err
 	}
-	view := seriesOf(append(courses, points)...)
+	view := seriesOf(append(courses, controlled(v.Controlled(), points))...)
 	view.mark(append(runs, snap.Run), v.Differences)
 	view.Spans = spansOf(q, base, snap)
 	if !since.IsZero() {
-		view.Window, err = s.windowOf(ctx, store.Filter{Run: snap.Run.ID, Route: route, Since: since})
+		if view.Window, err = s.windowOf(ctx, store.Filter{Run: snap.Run.ID, Route: route, Since: since}); err == nil && !v.Controlled() {
+			view.Window.Control = noControl
+		}
 	}
 	return view, err
+}
+
+// notKnown stands for the noise of points without a control; sums of it are below 0, too.
+const notKnown = -1
+
+// controlled takes the noise of points away where there was no control.
+func controlled(so bool, points []store.Point) []store.Point {
+	if so {
+		return points
+	}
+	points = slices.Clone(points)
+	for i := range points {
+		points[i].Noise = notKnown
+	}
+	return points
+}
+
+// noiseAt is the share of a point's requests in which the control differs.
+func noiseAt(p *store.Point) string {
+	if p.Noise < 0 {
+		return noControl
+	}
+	return share(p.Noise, p.Compared)
 }
 
 // pointsOf are those of one run.
@@ -175,15 +200,18 @@ func seriesOf(courses ...[]store.Point) seriesView {
 	for _, p := range points {
 		var raw, noise *float64
 		if p.Compared > 0 {
-			a, b := hundredths(p.Raw, p.Compared), hundredths(p.Noise, p.Compared)
-			raw, noise = &a, &b
+			a := hundredths(p.Raw, p.Compared)
+			if raw = &a; p.Noise >= 0 {
+				b := hundredths(p.Noise, p.Compared)
+				noise = &b
+			}
 		}
 		c.At, c.Compared = append(c.At, p.Minute.Unix()), append(c.Compared, p.Compared)
 		c.Candidate, c.Control = append(c.Candidate, raw), append(c.Control, noise)
 	}
 	for i := len(points) - 1; i >= 0 && len(view.Rows) < rowsShown; i-- {
 		if p := points[i]; p.Compared > 0 {
-			view.Rows = append(view.Rows, seriesRow{p.Minute, p.Compared, share(p.Raw, p.Compared), share(p.Noise, p.Compared)})
+			view.Rows = append(view.Rows, seriesRow{p.Minute, p.Compared, share(p.Raw, p.Compared), noiseAt(&p)})
 		}
 	}
 	text, _ := json.Marshal(c) // numbers only

@@ -37,7 +37,7 @@ type routeItem struct {
 
 type routeJudged struct {
 	RawRate      float64             `json:"raw_rate"`
-	NoiseRate    float64             `json:"noise_rate"`
+	NoiseRate    *float64            `json:"noise_rate"` // null: no secondary was asked
 	Excess       float64             `json:"excess"`
 	ExcessBounds [2]float64          `json:"excess_interval"`
 	Equivalence  float64             `json:"equivalence_rate"`
@@ -132,7 +132,7 @@ func (s *Server) routeItem(t *diff.RouteTally, v *diff.Verdict) routeItem {
 	}
 	if v != nil {
 		item.routeJudged = &routeJudged{
-			RawRate: v.RawRate, NoiseRate: v.NoiseRate, Excess: v.Excess, ExcessBounds: v.ExcessBounds,
+			RawRate: v.RawRate, NoiseRate: noiseRate(v), Excess: v.Excess, ExcessBounds: v.ExcessBounds,
 			Equivalence: v.Equivalence, EquivBounds: v.EquivBounds, Word: v.Word, MoreNeeded: v.MoreNeeded,
 			Confirmed: confirmedIn(v), Latency: v.Latency,
 		}
