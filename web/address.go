@@ -56,6 +56,14 @@ func samplesAtPath(route, field, result string, test diff.Test) string {
 	return listPath("/samples", "route", route, "field", field, "at_field", result, "test", test.String())
 }
 
+// samplesWithPath is the list of the kept samples in which a value stood at a field on one side.
+func samplesWithPath(route, field, value string, side int) string {
+	return listPath("/samples", "route", route, "field", field, "value", value, "role", storedRole[side].String())
+}
+
+// reasonPath is where it is told what is counted under a reason.
+func reasonPath(reason string) string { return "/help#reason-" + strings.ReplaceAll(reason, " ", "-") }
+
 // fieldsPath is the list of the fields that differ, of one route unless that is empty.
 func fieldsPath(route string) string { return listPath("/fields", "route", route) }
 

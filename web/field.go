@@ -56,6 +56,15 @@ type testRow struct {
 	Confirmed *diff.Confirmation
 }
 
+// countedPart is what the part "counted" is handed.
+type countedPart struct {
+	frame
+	Rows []countRow
+}
+
+// Counted hands rows of counts to their part.
+func (p *fieldPage) Counted(rows []countRow) countedPart { return countedPart{p.frame, rows} }
+
 // Counted tells a test whose counts are of requests, so that kept ones of each can be listed.
 func (r testRow) Counted() bool { return r.Kind <= diff.TestPresence }
 
@@ -98,6 +107,7 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	s.deps.DB.Steady(r.Context())
 	snap, err := s.snapshotOf(r, q)
 	if err != nil {
 		return err
@@ -153,11 +163,12 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 	if t.Field == transport {
 		requests = whole.Compared
 	}
+	alone := whole.Compared > 0 && whole.NoControl == whole.Compared
 	page := &fieldPage{
-		Route: t.Route, Field: t.Field, Square: squareOf(requests, t.Tests[diff.TestValue].Counts),
-		Tests: testRows(t), Series: seriesOf(points), Kept: len(samples),
-		First: t.First, Last: t.Last, Raw: t.Raw, Noise: t.Noise, Compared: requests, Disagrees: disagreementOf(t, requests),
-		NoControl: whole.Compared > 0 && whole.NoControl == whole.Compared,
+		Route: t.Route, Field: t.Field, Square: squareOf(requests, t.Tests[diff.TestValue].Counts).alone(alone),
+		Tests: testRows(t), Series: seriesOf(controlled(!alone, points)), Kept: len(samples),
+		First: t.First, Last: t.Last, Raw: t.Raw, Noise: t.Noise, Compared: requests, Disagrees: disagreementOf(t, requests, alone),
+		NoControl: alone,
 	}
 	if d := page.Disagrees; d != nil {
 		d.Bar = barOf(d.raw, d.noise, max(d.raw, d.noise))
@@ -169,13 +180,13 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 		for _, f := range v.Differences {
 			if f.Field == t.Field && f.Route == t.Route {
 				view := findingOf(f, v.Budget)
-				view.Disagrees = disagreementOf(t, f.Compared)
+				view.Disagrees = disagreementOf(t, f.Compared, alone)
 				if words := kindsOfBody(samples, f); words != "" {
 					view.Meaning = words
 				}
 				page.Finding = &view
 				if f.Kind > diff.TestValue && f.Kind <= diff.TestPresence {
-					page.At, page.AtTest, page.Square = testMeaning(f.Kind), f.Kind, squareOf(f.Compared, t.Tests[f.Kind].Counts)
+					page.At, page.AtTest, page.Square = testMeaning(f.Kind), f.Kind, squareOf(f.Compared, t.Tests[f.Kind].Counts).alone(alone)
 				}
 				break
 			}

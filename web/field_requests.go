@@ -31,10 +31,12 @@ type phrase struct {
 
 // separatingRow is one attribute that requests with a difference have more often than the others.
 type separatingRow struct {
-	Name, Value   string
-	Said          bool // what stands for the value is no value but words
+	Name, Part    string   // of a segment of the path, as the route has it
+	Values        []string // one, or several of which the requests have one
+	Said          string   // what stands for a value that is none
 	Differing, Of int64
 	Others        int64
+	AtMost        bool // the others may be fewer
 	OfOthers      int64
 	DifferingPart string // shares
 	OthersPart    string
@@ -54,32 +56,39 @@ func (s *Server) requestsOf(ctx context.Context, run int64, route, field string)
 	if err != nil {
 		return nil, err
 	}
-	return requestsViewOf(separationOf(counted.Separating(field))), nil
+	return requestsViewOf(counted.Separating(field)), nil
 }
 
-func requestsViewOf(s *separation) *requestsView {
+func requestsViewOf(s diff.Separation) *requestsView {
 	view := &requestsView{Sentence: phrases(s.Sentence), Differing: s.Differing, Others: s.Others, Noise: s.Result == diff.Both}
 	for i := range s.Best {
-		b := &s.Best[i]
-		row := separatingRow{
-			Name: b.Attribute, Differing: b.Differing, Of: b.Of, Others: b.Others, OfOthers: b.OfOthers,
-			DifferingPart: share(b.Differing, b.Of), OthersPart: share(b.Others, b.OfOthers), Chance: chance(b.LnP),
-			Bar: barOf(float64(b.Differing)/float64(max(1, b.Of)), float64(b.Others)/float64(max(1, b.OfOthers)), 1),
-		}
-		switch {
-		case b.Value != nil:
-			row.Value = begins(*b.Value, valueShown)
-		case b.Is == "absent":
-			row.Value, row.Said = "without it", true
-		default:
-			row.Value, row.Said = "another value", true
-		}
-		view.Rows = append(view.Rows, row)
+		view.Rows = append(view.Rows, separatingRowOf(&s.Best[i]))
 	}
-	if len(view.Rows) > 0 && strings.Contains(s.Sentence, "`") || len(s.Best) > 0 && !strings.HasPrefix(s.Sentence, "No attribute") {
-		view.Separates, view.Sure = true, "If it had nothing to do with it, chance would do that "+view.Rows[0].Chance+"."
+	if view.Separates = s.Separates(); view.Separates {
+		view.Sure = "If it had nothing to do with it, chance would do that " + view.Rows[0].Chance + "."
 	}
 	return view
+}
+
+func separatingRowOf(b *diff.Separating) separatingRow {
+	row := separatingRow{
+		Name: b.Attribute, Part: b.Part, Differing: b.Differing, Of: b.Of, Others: b.Others, OfOthers: b.OfOthers, AtMost: b.AtMost,
+		DifferingPart: share(b.Differing, b.Of), OthersPart: share(b.Others, b.OfOthers), Chance: chance(b.LnP),
+		Bar: barOf(float64(b.Differing)/float64(max(1, b.Of)), float64(b.Others)/float64(max(1, b.OfOthers)), 1),
+	}
+	switch {
+	case b.Absent:
+		row.Said = "without it"
+	case b.Other:
+		row.Said = "another value"
+	case b.Values == nil:
+		row.Values = []string{begins(b.Value, valueShown)}
+	default:
+		for _, value := range b.Values {
+			row.Values = append(row.Values, begins(value, valueShown))
+		}
+	}
+	return row
 }
 
 // phrases takes a sentence apart at its backticks.
@@ -121,7 +130,10 @@ func (s *Server) ruleOf(snap *store.Snapshot, route, field string) (*ruleView, e
 			if one.Field != field || one.Route != route && s.current(snap, one.Route) != route {
 				continue
 			}
-			item, err := s.suggestionItem(&one, route)
+			item, err := s.suggestionItem(&one, route, confirmedFields(snap))
+			if item.Confirmed {
+				break // what would quiet the noise would quiet the candidate's difference, too
+			}
 			return &ruleView{
 				Text: item.Rule, Reason: item.Reason, Effect: item.Effect, LastResort: item.LastResort, Suggested: true, Path: draftPath(item.Rule),
 			}, err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -30,7 +31,10 @@ type profileView struct {
 	Numbers   *distributions
 	Lengths   *distributions
 	Length    string // "24", where every value is that long
+	JSON      string // path of all of it
 	Shift     string // "number where the primary has time", where the candidate's shape is another one
+
+	route, field string
 }
 
 // countRow is one value, or one shape, with how often each side had it.
@@ -41,6 +45,7 @@ type countRow struct {
 	Counts [3]countCell
 	Mark   mark
 
+	value  string // whole, as JSON; empty: it is not kept so
 	number float64
 	isNum  bool
 	most   int64
@@ -50,6 +55,7 @@ type countRow struct {
 type countCell struct {
 	Role  string
 	Text  string // "312", "40 … 368" where it was not counted exactly, empty: not at all
+	Path  string // of the kept samples that have it; empty: they cannot be told
 	Width float64
 }
 
@@ -64,6 +70,7 @@ const (
 func profileViewOf(run store.Run, p *diff.FieldProfile) *profileView {
 	a := profileOf(run, p)
 	view := &profileView{
+		route: p.Route, field: p.Field, JSON: listPath("/api/v1/profile", "route", p.Route, "field", p.Field),
 		Exchanges: a.Exchanges, Places: a.Places, Many: a.Places > a.Exchanges, MoreLeft: a.MorePlaces, Withheld: a.Withheld, Late: a.Late,
 	}
 	var sides [3]*roleProfile
@@ -137,8 +144,18 @@ func (v *profileView) values(sides [3]*roleProfile) {
 		slices.SortStableFunc(rows, func(a, b *countRow) int { return cmp.Compare(a.number, b.number) })
 	}
 	for _, row := range rows {
-		v.Values = append(v.Values, row.marked(sides))
+		v.Values = append(v.Values, row.leading(v.route, v.field).marked(sides))
 	}
+}
+
+// leading has each count of a value lead to the kept samples that have it.
+func (r *countRow) leading(route, field string) *countRow {
+	for side := range r.Counts {
+		if r.value != "" && r.Counts[side].Text != "" && strings.HasPrefix(field, "body.") { // samples have what else there is in other words
+			r.Counts[side].Path = samplesWithPath(route, field, r.value, side)
+		}
+	}
+	return r
 }
 
 func lengthKey(v *profileValue) string {
@@ -150,6 +167,9 @@ func lengthKey(v *profileValue) string {
 
 func rowOfValue(v *profileValue) *countRow {
 	row := &countRow{Text: begins(string(v.Value), valueShown), Cut: v.Cut}
+	if !v.Cut {
+		row.value = string(v.Value)
+	}
 	if v.Value == nil {
 		row.Kind = v.Shape
 		if v.Length != nil {

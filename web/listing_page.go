@@ -60,6 +60,8 @@ func filterWords(name string) string {
 		return "there"
 	case "result":
 		return "whole request"
+	case "role":
+		return "whose value"
 	case "q":
 		return "name has"
 	default:
@@ -72,7 +74,9 @@ func (q query) without(name string) string {
 	drop := []string{"cursor", name}
 	switch name {
 	case "field":
-		drop = append(drop, "at_field", "test")
+		drop = append(drop, "at_field", "test", "value", "role")
+	case "value":
+		drop = append(drop, "role")
 	case "at_field":
 		drop = append(drop, "test")
 	}

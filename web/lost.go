@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,8 +96,38 @@ func lostRows(counts map[multicast.Reason]int64) []lostRow {
 	return rows
 }
 
-// reasonMeaning is each reason in a sentence.
-func reasonMeaning(r multicast.Reason) string {
+// reasonsExplained are all reasons there are, in the order of the alphabet, for the page of words.
+func reasonsExplained() (rows []lostRow) {
+	meanings := reasonMeanings()
+	for _, reason := range slices.Sorted(maps.Keys(meanings)) {
+		rows = append(rows, lostRow{
+			Reason: strings.ReplaceAll(string(reason), "_", " "), Meaning: meanings[reason], Remedy: reasonRemedy(reason),
+		})
+	}
+	return rows
+}
+
+// Slug is the reason as an address holds it.
+func (r lostRow) Slug() string { return strings.ReplaceAll(r.Reason, " ", "-") }
+
+// outcomesExplained are the ways in which a request to a shadow ends, with what each means.
+func outcomesExplained() []termView {
+	return []termView{
+		{string(multicast.OutcomeOK), "The answer came whole."},
+		{string(multicast.OutcomeDial), "No connection came about: refused, no such name, no TLS."},
+		{string(multicast.OutcomeTimeout), "It took longer than shadow.timeout."},
+		{string(multicast.OutcomeReset), "The connection ended before the answer was whole."},
+		{string(multicast.OutcomeStale), "A kept connection ended before any byte of the answer: the peer's keep-alive, not its code."},
+		{string(multicast.OutcomeProtocol), "What came was no HTTP, or headers beyond all bounds."},
+		{string(multicast.OutcomeOversize), "The answer was far longer than can be compared."},
+		{string(multicast.OutcomeCancelled), "Shadowing was switched off meanwhile."},
+	}
+}
+
+func reasonMeaning(r multicast.Reason) string { return reasonMeanings()[r] }
+
+// reasonMeanings are all reasons, each in a sentence.
+func reasonMeanings() map[multicast.Reason]string {
 	return map[multicast.Reason]string{
 		"disabled":           "Shadowing was off, or there is no candidate.",
 		"connect":            "A CONNECT request asks for a tunnel, not for an answer.",
@@ -123,7 +154,8 @@ func reasonMeaning(r multicast.Reason) string {
 		"cancelled":          "Shadowing was switched off while it was under way.",
 		"shutdown":           "shadowdiff was stopping.",
 		"panic":              "Comparing it failed inside shadowdiff; the log says where. Please report it.",
-	}[r]
+		"disk":               "The disk did not take it: of recordings alone.",
+	}
 }
 
 // reasonRemedy says what would have such a request compared.

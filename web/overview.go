@@ -97,7 +97,8 @@ func overviewOf(q query, base string, snap *store.Snapshot, counts multicast.Cou
 	v := snap.Verdict
 	page := &overviewPage{
 		Answer: answerOf(v, ""), Facts: factsOf(v), All: int64(len(v.Routes)),
-		Square:  squareOf(v.Compared, diff.Counts{CandidateOnly: v.CandidateOnly, ControlOnly: v.ControlOnly, Both: v.Both}).of("", "", diff.TestValue),
+		Square: squareOf(v.Compared, diff.Counts{CandidateOnly: v.CandidateOnly, ControlOnly: v.ControlOnly, Both: v.Both}).
+			alone(!v.Controlled()).of("", "", diff.TestValue),
 		Latency: latencyOf(&snap.Tallies.Total.Latency, v.Latency),
 		Lost:    lostOf(snap.Counters, counts),
 		Search:  q.search(base, "Find a route or a field", "", "page", "confirmed", "suspected", "noisy"),
@@ -334,7 +335,7 @@ func factsOf(v *diff.Verdict) factsView {
 		Equivalence: rate(v.Equivalence, width), EquivalenceSpan: between(v.EquivBounds[0], v.EquivBounds[1]),
 		Whisker:  whiskerOf(v.Excess, v.ExcessBounds, v.Budget),
 		Compared: v.Compared, Unknown: v.Unknown,
-		Candidate: shareOf(v.RawRate, v.Compared), Control: shareOf(v.NoiseRate, v.Compared),
+		Candidate: shareOf(v.RawRate, v.Compared), Control: noiseShare(v),
 		Latency: "–", Slower: v.Latency.Slower, Faster: v.Latency.Faster, LatencySure: v.Latency.Confirmed,
 		Confidence: plain(1 - v.Alpha), Budget: plain(v.Budget),
 	}
@@ -386,14 +387,26 @@ type routeRow struct {
 	Latency   string
 	Word      diff.Word
 	Confirmed int
+	Because   string // the field that has most to do with it that it is different
+	Path      string // of that field
 }
 
 // routeRowOf puts a route's verdict into a line; all is what was compared on all routes.
 func routeRowOf(v *diff.Verdict, all int64) routeRow {
 	facts := factsOf(v)
-	return routeRow{
+	row := routeRow{
 		Route: *v.Route, Traffic: percent(float64(v.Compared)/float64(max(1, all)), 1), Compared: v.Compared,
 		Candidate: facts.Candidate, Control: facts.Control, Whisker: facts.Whisker,
 		Excess: rate(v.Excess, v.ExcessBounds[1]-v.ExcessBounds[0]), Latency: facts.Latency, Word: v.Word, Confirmed: confirmedIn(v),
 	}
+	if v.Word != diff.Different {
+		return row
+	}
+	for i := range v.Differences[:row.Confirmed] { // the most evidence first
+		if f := &v.Differences[i]; !f.Informs {
+			row.Because, row.Path = f.Field, findingPath(*f)
+			break
+		}
+	}
+	return row
 }

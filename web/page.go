@@ -90,7 +90,8 @@ func helpers() template.FuncMap {
 		"int64":     func(n int) int64 { return int64(n) },
 		"routePath": routePath, "fieldPath": fieldPath, "samplePath": samplePath,
 		"samplesPath": samplesPath, "samplesAtPath": samplesAtPath, "fieldsPath": fieldsPath, "fieldsOfPath": fieldsOfPath,
-		"term": term, "terms": terms, "keys": keys,
+		"term": term, "terms": terms, "keys": keys, "noControl": func() string { return noControl }, "reasonPath": reasonPath,
+		"reasons": reasonsExplained, "outcomes": outcomesExplained,
 	}
 }
 

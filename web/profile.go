@@ -96,6 +96,7 @@ func (s *Server) askedField(r *http.Request, must bool) (snap *store.Snapshot, r
 		}
 		return nil, "", "", refuse(http.StatusBadRequest, "say of what: %s needs %s", r.URL.Path, needs)
 	}
+	s.deps.DB.Steady(r.Context())
 	if snap, err = s.snapshotOf(r, q); err != nil {
 		return nil, "", "", err
 	}
@@ -221,19 +222,23 @@ type separation struct {
 }
 
 type separatingItem struct {
-	Attribute string  `json:"attribute"`
-	Value     *string `json:"value"` // null when is says absent or other
-	Is        string  `json:"is"`    // value, absent or other
-	Differing int64   `json:"differing"`
-	Of        int64   `json:"of"`
-	Others    int64   `json:"others"`
-	OfOthers  int64   `json:"of_others"`
-	Excess    float64 `json:"excess"`
-	LnP       float64 `json:"ln_p"`
+	Attribute string   `json:"attribute"`
+	Part      string   `json:"part,omitempty"`   // of the route's path, where the attribute is a segment of it
+	Value     *string  `json:"value"`            // null unless is says value
+	Values    []string `json:"values,omitempty"` // where it says one_of
+	Is        string   `json:"is"`               // value, one_of, absent or other
+	Differing int64    `json:"differing"`
+	Of        int64    `json:"of"`
+	Others    int64    `json:"others"`
+	AtMost    bool     `json:"at_most,omitempty"` // the others may be fewer: some came before their value was told apart
+	OfOthers  int64    `json:"of_others"`
+	Excess    float64  `json:"excess"`
+	LnP       float64  `json:"ln_p"`
 }
 
 type attributeItem struct {
 	Attribute string           `json:"attribute"`
+	Part      string           `json:"part,omitempty"`
 	From      int64            `json:"from"` // requests before it was known, which are not counted here
 	Values    []attributeCount `json:"values"`
 	Absent    attributeCount   `json:"absent"`
@@ -268,7 +273,7 @@ func (s *Server) attributes(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, t := range counted.List(field) {
 		item := attributeItem{
-			Attribute: t.Attribute, From: t.From, Many: t.Many, Values: []attributeCount{},
+			Attribute: t.Attribute, Part: t.Part, From: t.From, Many: t.Many, Values: []attributeCount{},
 			Absent: attributeCountOf(t.Absent, false), Other: attributeCountOf(t.Other, false),
 		}
 		for _, v := range t.Values {
@@ -291,14 +296,16 @@ func separationOf(s diff.Separation) *separation {
 	out := &separation{Result: s.Result, Differing: s.Differing, Others: s.Others, Sentence: s.Sentence, Best: []separatingItem{}}
 	for _, b := range s.Best {
 		item := separatingItem{
-			Attribute: b.Attribute, Is: "value", Differing: b.Differing, Of: b.Of, Others: b.Others, OfOthers: b.OfOthers,
-			Excess: b.Excess, LnP: b.LnP,
+			Attribute: b.Attribute, Part: b.Part, Is: "value", Differing: b.Differing, Of: b.Of, Others: b.Others, AtMost: b.AtMost,
+			OfOthers: b.OfOthers, Excess: b.Excess, LnP: b.LnP,
 		}
 		switch {
 		case b.Absent:
 			item.Is = "absent"
 		case b.Other:
 			item.Is = "other"
+		case b.Values != nil:
+			item.Is, item.Values = "one_of", b.Values
 		default:
 			item.Value = &b.Value
 		}

@@ -19,6 +19,8 @@ type Instance struct {
 	Reload   *Reload   // the last one; nil before the first
 	Build    string    // version, commit and compiler of the program, for people
 	Limits   Limits
+
+	Recordings string // the folder that requests are recorded into; empty: they are not
 }
 
 // Limits are the bounds of what may be held at a time. A bound of 0 is not known.

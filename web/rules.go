@@ -166,6 +166,7 @@ type suggestionItem struct {
 	Reason        string `json:"reason"`
 	Effect        string `json:"effect"`
 	LastResort    bool   `json:"last_resort"`
+	Confirmed     bool   `json:"confirmed"` // the candidate differs here beyond the noise: pages do not offer the rule
 	Compared      int64  `json:"compared"`
 	Noise         int64  `json:"noise"`
 	Quiets        int64  `json:"quiets"`
@@ -184,13 +185,13 @@ func (s *Server) listSuggestions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	snap := s.deps.DB.Snapshot()
-	items, route := []suggestionItem{}, s.current(snap, q.text("route"))
+	items, route, confirmed := []suggestionItem{}, s.current(snap, q.text("route")), confirmedFields(snap)
 	if s.deps.Suggestions != nil {
 		for _, one := range s.deps.Suggestions() {
 			if !matches(q.text("field"), one.Field) || route != "" && route != one.Route && route != s.current(snap, one.Route) {
 				continue
 			}
-			item, err := s.suggestionItem(&one, s.current(snap, one.Route))
+			item, err := s.suggestionItem(&one, s.current(snap, one.Route), confirmed)
 			if err != nil {
 				return err
 			}
@@ -202,11 +203,11 @@ func (s *Server) listSuggestions(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) suggestionItem(one *diff.Suggestion, route string) (suggestionItem, error) {
+func (s *Server) suggestionItem(one *diff.Suggestion, route string, confirmed map[[2]string]bool) (suggestionItem, error) {
 	text, err := one.Rule.YAML()
 	return suggestionItem{
 		Route: one.Route, Field: one.Field, Page: s.prefix + fieldPath(route, one.Field), Rule: text,
-		Reason: one.Reason, Effect: one.Effect, LastResort: one.LastResort, Compared: one.Compared, Noise: one.Noise, Quiets: one.Quiets,
+		Reason: one.Reason, Effect: one.Effect, LastResort: one.LastResort, Confirmed: confirmed[[2]string{route, one.Field}], Compared: one.Compared, Noise: one.Noise, Quiets: one.Quiets,
 		CandidateOnly: one.CandidateOnly, Hides: one.Hides, ControlOnly: one.ControlOnly, Both: one.Both, Shows: one.Shows,
 	}, err
 }

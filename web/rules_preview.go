@@ -46,7 +46,7 @@ type previewField struct {
 	Route     string       `json:"route"`
 	Field     string       `json:"field"`
 	Page      string       `json:"page"`
-	Confirmed bool         `json:"confirmed"` // the verdict of the run in force counts it
+	Confirmed bool         `json:"confirmed"` // the verdict of the run in force has it confirmed
 	Changed   int          `json:"changed"`
 	Candidate previewCount `json:"candidate"` // samples in which it differs from the primary
 	Control   previewCount `json:"control"`

@@ -175,8 +175,8 @@ func (t *trialView) take(a *previewAnswer, run store.Run) {
 	}
 	for i := range a.Fields {
 		f := &a.Fields[i]
-		if f.Hides > 0 && f.Confirmed {
-			t.Hiding = append(t.Hiding, fmt.Sprintf("%s of %s, in %s", f.Field, f.Route, things(int64(f.Hides), "sample")))
+		if hides := max(f.Hides, f.Drift.Vanish); hides > 0 && f.Confirmed {
+			t.Hiding = append(t.Hiding, fmt.Sprintf("%s of %s, in %s", f.Field, f.Route, things(int64(hides), "sample")))
 		}
 		row := trialRow{previewField: *f, Path: fieldPath(f.Route, f.Field)}
 		if len(f.Samples) > 0 {

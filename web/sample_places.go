@@ -27,7 +27,7 @@ type placeRow struct {
 // placeRows are the differences with what leads on from each.
 func (s *Server) placeRows(sample *store.Sample, snap *store.Snapshot, laid *layout, rows []line, at linesAt) []placeRow {
 	lines := laid.stops()
-	rules := s.suggested(s.current(snap, sample.Route))
+	rules, confirmed := s.suggested(s.current(snap, sample.Route)), confirmedFields(snap)
 	var out []placeRow
 	for _, p := range placesViewOf(sample) {
 		row := placeRow{placeView: p, Page: s.prefix + fieldPath(sample.Route, p.Field), Link: "#" + headerAnchor(p.Field)}
@@ -40,7 +40,9 @@ func (s *Server) placeRows(sample *store.Sample, snap *store.Snapshot, laid *lay
 			if rule == "" {
 				rule = "- drop: " + yamlWord(p.Field) + "\n"
 			}
-			row.Draft = s.prefix + listPath("/rules", "draft", rule)
+			if !confirmed[[2]string{s.current(snap, sample.Route), p.Field}] {
+				row.Draft = s.prefix + listPath("/rules", "draft", rule)
+			}
 		}
 		out = append(out, row)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -82,7 +83,7 @@ func bodyOf(b []byte) bodyAnswer {
 }
 
 // sampleParameters are the filters that a list of samples takes.
-var sampleParameters = [...]string{"field", "at_field", "test", "route", "result", "since", "until", "run", "limit", "cursor"}
+var sampleParameters = [...]string{"field", "at_field", "test", "value", "role", "route", "result", "since", "until", "run", "limit", "cursor"}
 
 // listSamples answers GET /api/v1/samples, newest first.
 func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
@@ -120,7 +121,12 @@ type sampleFilter struct {
 	store.Filter
 	atField diff.Result // what the two did at the field; empty: either differs
 	test    diff.Test   // by which that is told: a kind of difference, or a graver one
+	value   string      // that stood there where it differed, as JSON; empty: any
+	side    int         // whose value that is; anySide: of any of them
 }
+
+// anySide stands where a value may be of any of the three.
+const anySide = -1
 
 func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err error) {
 	f.Route, f.Field = q.text("route"), q.text("field")
@@ -128,6 +134,9 @@ func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err err
 	f.Result = diff.Result(word)
 	if err == nil {
 		err = f.readAtField(q)
+	}
+	if err == nil {
+		err = f.readValue(q)
 	}
 	if err == nil {
 		f.Cursor, err = q.place()
@@ -146,7 +155,8 @@ func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err err
 
 // readAtField reads what is asked of the field itself.
 func (f *sampleFilter) readAtField(q query) error {
-	word, err := q.choice("at_field", string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both), string(candidateDiffers), string(controlDiffers))
+	word, err := q.choice("at_field", string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both), string(diff.Agree),
+		string(candidateDiffers), string(controlDiffers))
 	if err != nil {
 		return err
 	}
@@ -168,6 +178,29 @@ func (f *sampleFilter) readAtField(q query) error {
 	return nil
 }
 
+// readValue reads which value is to have stood at the field.
+func (f *sampleFilter) readValue(q query) error {
+	f.value, f.side = q.text("value"), anySide
+	role, err := q.choice("role", multicast.Primary.String(), multicast.Secondary.String(), multicast.Candidate.String())
+	if err != nil {
+		return err
+	}
+	for side := range storedRole {
+		if storedRole[side].String() == role {
+			f.side = side
+		}
+	}
+	switch {
+	case f.value == "" && role != "":
+		return refuse(http.StatusBadRequest, "role=%s is of a value: give value, too", role)
+	case f.value != "" && f.Field == "":
+		return refuse(http.StatusBadRequest, "value=%.100s is of a field: give field, too", f.value)
+	case f.value != "" && f.atField == diff.Agree:
+		return refuse(http.StatusBadRequest, "value is told of where something differs at the field: at_field=agree has none of it")
+	}
+	return nil
+}
+
 // What one of the two did at a field, whatever the other did.
 const (
 	candidateDiffers diff.Result = "candidate"
@@ -179,6 +212,9 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 	if !f.looks() {
 		return true
 	}
+	if f.value != "" && !f.stoodIn(sample) {
+		return false
+	}
 	least := diff.Level(f.test) + 1
 	onCandidate, onControl := levelAt(sample.Candidate, f.Field) >= least, levelAt(sample.Control, f.Field) >= least
 	switch f.atField {
@@ -188,6 +224,8 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 		return onControl && !onCandidate
 	case diff.Both:
 		return onCandidate && onControl
+	case diff.Agree:
+		return !onCandidate && !onControl
 	case candidateDiffers:
 		return onCandidate
 	case controlDiffers:
@@ -198,7 +236,33 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 }
 
 // looks tells that samples have to be read to know whether they are wanted.
-func (f *sampleFilter) looks() bool { return f.atField != "" || f.test > diff.TestValue }
+func (f *sampleFilter) looks() bool {
+	return f.atField != "" || f.test > diff.TestValue || f.value != ""
+}
+
+// stoodIn tells whether the value stood in a sample at a place of the field that differs.
+func (f *sampleFilter) stoodIn(sample *store.Sample) bool {
+	return slices.ContainsFunc(placesViewOf(sample), func(p placeView) bool {
+		if p.Field != f.Field {
+			return false
+		}
+		for side := range p.Values {
+			if (f.side == anySide || f.side == side) && !p.Absent[side] && p.Values[side] == f.value {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// kept is the filter as the store has it: of those that agree at a field it knows nothing but that they are of the route.
+func (f *sampleFilter) kept() store.Filter {
+	of := f.Filter
+	if f.atField == diff.Agree {
+		of.Field = ""
+	}
+	return of
+}
 
 // levelAt is the gravest level of the differences of one side at a field.
 func levelAt(differences []diff.Difference, field string) (level diff.Level) {
@@ -221,7 +285,7 @@ func (s *Server) samplesOf(ctx context.Context, q query, f sampleFilter) (items 
 	}
 	for {
 		var page []*store.Sample
-		page, next, err = s.deps.DB.Samples(ctx, f.Filter)
+		page, next, err = s.deps.DB.Samples(ctx, f.kept())
 		if errors.Is(err, store.ErrCursor) {
 			return nil, "", badCursor(q.text("cursor"))
 		}

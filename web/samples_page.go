@@ -31,6 +31,7 @@ type samplesHead struct {
 	Counted string // requests that meet the filters; empty where they are not counted together
 	One     bool   // it is one request
 	Did     string // "in which the candidate alone differed"
+	Value   string // that is asked for, as JSON
 	At      string // the field
 	By      string // "another JSON type, or worse"
 	Whole   string // what the two did in the request as a whole, where a field is asked for, too
@@ -60,10 +61,10 @@ func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := &samplesPage{
-		listPage: s.listPageOf(q, snap, "route", "field", "at_field", "test", "result", "since", "until"),
+		listPage: s.listPageOf(q, snap, "route", "field", "at_field", "test", "value", "role", "result", "since", "until"),
 		AtField:  filter.Field != "", JSON: q.elsewhere("/api/v1/samples"), HAR: q.elsewhere("/api/v1/samples", "format", "har"),
 		Results: choices(q.text("result"), "candidate_only", "control_only", "both", "agree"),
-		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both", "candidate", "control"),
+		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both", "agree", "candidate", "control"),
 	}
 	if next != "" {
 		page.More = q.with("cursor", *q.cursorFor(next))
@@ -116,7 +117,7 @@ func countedOf(snap *store.Snapshot, f sampleFilter) (n int64, known bool) {
 	switch {
 	case !f.Since.IsZero() || !f.Until.IsZero():
 		return 0, false
-	case f.Field != "" && f.Result != "":
+	case f.Field != "" && f.Result != "", f.value != "":
 		return 0, false
 	case f.Field != "":
 		return countedAt(snap, f)
@@ -138,7 +139,13 @@ func countedAt(snap *store.Snapshot, f sampleFilter) (n int64, known bool) {
 	leaning := false
 	add := func(t *diff.FieldTally) {
 		c := t.Tests[f.test].Counts
-		n += countOf(c, f.atField, c.CandidateOnly+c.ControlOnly+c.Both)
+		all := c.CandidateOnly + c.ControlOnly + c.Both
+		if whole := routeOf(snap, t.Route); f.atField == diff.Agree && whole != nil {
+			if all = whole.Judged(); t.Field == transport {
+				all = whole.Compared
+			}
+		}
+		n += countOf(c, f.atField, all)
 		value := t.Tests[diff.TestValue].Counts
 		leaning = leaning || value == diff.Counts{}
 	}
@@ -201,6 +208,10 @@ func headOf(f sampleFilter, kept int64, more bool, counted int64, known bool) sa
 		h.Did = "in which the control differed"
 	case did == diff.Agree:
 		h.Did = "in which all three agreed"
+	case f.value != "" && f.side != anySide:
+		h.Did, h.Value = "in which "+roleWords[f.side]+" had", begins(f.value, valueShown)
+	case f.value != "":
+		h.Did, h.Value = "in which one had", begins(f.value, valueShown)
 	case f.Field != "":
 		h.Did = "that differed"
 	default:

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +43,9 @@ func stateOf(now Instance, counts multicast.Counts, health store.Health, shadowi
 		rows = append(rows, rampRow(shadowing.Ramp))
 	}
 	rows = append(rows, configurationRow(now))
+	if counts.Record != nil {
+		rows = append(rows, recordRow(now.Recordings, counts.Record))
+	}
 	if names := health.Names; names.Folds > 0 || names.Other > 0 {
 		rows = append(rows, namesRow(names))
 	}
@@ -50,6 +56,25 @@ func stateOf(now Instance, counts multicast.Counts, health store.Health, shadowi
 		})
 	}
 	return rows
+}
+
+// recordRow says what is recorded, where, and what was lost of it.
+func recordRow(dir string, c *multicast.RecordCounts) stateRow {
+	row := stateRow{Name: "recording", Word: "written"}
+	row.Text = fmt.Sprintf("%s of %s recorded in %s.", count(c.Written), things(c.Sampled, "request"), cmp.Or(dir, "record.dir"))
+	var lost []string
+	for _, reason := range slices.Sorted(maps.Keys(c.Dropped)) {
+		if n := c.Dropped[reason]; n > 0 {
+			lost = append(lost, fmt.Sprintf("%s %s", strings.ReplaceAll(string(reason), "_", " "), count(n)))
+		}
+	}
+	if len(lost) > 0 {
+		row.Text += " Not recorded: " + strings.Join(lost, ", ") + "."
+	}
+	if c.Dropped[multicast.ReasonDisk] > 0 {
+		row.Word, row.Bad = "losing", true
+	}
+	return row
 }
 
 // namesRow says what became of the routes' names: that there are fewer than paths, or were more than can be counted.
