@@ -24,8 +24,8 @@ func newFormer() *former {
 // steadiness has what is read of a profile ledger be of the moment of the latest snapshot, though counting goes on.
 type steadiness struct {
 	until time.Time // as long as somebody looks
-	shown *former     // since the cut that the latest snapshot shows; nil: nobody looks
-	next  *former     // since the last cut, which is not shown yet
+	shown *former   // since the cut that the latest snapshot shows; nil: nobody looks
+	next  *former   // since the last cut, which is not shown yet
 	cut   bool      // there was one since the snapshot
 }
 
