@@ -25,11 +25,7 @@ func (v *visit) head(res *http.Response) (announced []string) {
 	removeHopByHop(res.Header)
 	h := v.client.Header()
 	maps.Copy(h, res.Header)
-	for _, name := range [...]string{"Content-Type", "Date"} { // what the primary did not say, net/http shall not add
-		if h[name] == nil {
-			h[name] = nil
-		}
-	}
+	v.leaveUnsaid(h)
 	v.tellOfNoBody(h, res.StatusCode)
 	trailers := (len(res.Trailer) > 0 || v.mayTrail(res)) && v.in.ProtoAtLeast(1, 1) && bodied(v.in.Method, res.StatusCode)
 	if v.in.ProtoMajor == 1 && (trailers || res.ContentLength < 0) {
@@ -58,6 +54,19 @@ func (v *visit) head(res *http.Response) (announced []string) {
 		v.flush()
 	}
 	return announced
+}
+
+// leaveUnsaid keeps net/http from adding what the primary did not say. A length is needed in HTTP/1 alone.
+func (v *visit) leaveUnsaid(h http.Header) {
+	unsaid := []string{"Content-Type", "Date"}
+	if v.in.ProtoMajor == 2 {
+		unsaid = append(unsaid, "Content-Length")
+	}
+	for _, name := range unsaid {
+		if h[name] == nil {
+			h[name] = nil
+		}
+	}
 }
 
 // leadsUpload tells of a head that is to leave at once, since the client is still sending: net/http waits 50 ms for an
@@ -130,9 +139,6 @@ func (v *visit) body(res *http.Response) {
 			carrier.carried(n, time.Since(start))
 		}
 		if err == io.EOF {
-			if res.ContentLength < 0 && v.in.ProtoMajor == 2 { // or net/http gives a short answer a length
-				v.flush()
-			}
 			return
 		}
 		if err != nil {
@@ -179,11 +185,12 @@ func (v *visit) failed(err error) {
 		v.gone = true
 		panic(http.ErrAbortHandler) // nobody is there to be answered
 	}
+	if v.upload != nil && v.upload.broken() {
+		v.unreadable(err)
+		return
+	}
 	status := http.StatusBadGateway
-	switch {
-	case v.upload != nil && v.upload.broken():
-		status = http.StatusBadRequest
-	case isTimeout(err) || errors.Is(err, context.DeadlineExceeded):
+	if isTimeout(err) || errors.Is(err, context.DeadlineExceeded) {
 		status = http.StatusGatewayTimeout
 	}
 	if v.flight != nil {
@@ -193,11 +200,19 @@ func (v *visit) failed(err error) {
 	if scarce(err) {
 		v.proxy.holdBack()
 	}
-	if status != http.StatusBadRequest {
-		v.headed()
-	}
+	v.headed()
 	v.closeUnread()
 	v.refuse(status)
+}
+
+// unreadable refuses a request whose body is none. The primary has no part in that.
+func (v *visit) unreadable(err error) {
+	if v.flight != nil {
+		v.flight.fail(ReasonRequestIncomplete)
+	}
+	v.proxy.complain.warn("a request was refused", slog.Int("status", http.StatusBadRequest), slog.Any("err", err))
+	v.closeUnread()
+	v.refuse(http.StatusBadRequest)
 }
 
 func (v *visit) refuse(status int) {

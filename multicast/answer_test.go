@@ -242,13 +242,16 @@ func TestHTTP10(t *testing.T) {
 	s := newRawStage(t, echoRaw(t, heads), "", "", nil)
 	w := s.dial()
 	for range 2 {
-		w.send("GET /a HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n")
+		w.send("GET /a HTTP/1.0\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n") // of which it knows nothing
 		if res, body := w.response("GET"); res.Proto != "HTTP/1.0" || body != "ok" || res.Header.Get("Connection") != "keep-alive" {
 			t.Errorf("got %s %q %q", res.Proto, res.Header, body)
 		}
-		if head := <-heads; !strings.HasPrefix(head, "GET /a HTTP/1.1\r\nHost: a\r\n") || strings.Contains(head, "Connection") {
+		if head := <-heads; !strings.HasPrefix(head, "GET /a HTTP/1.1\r\nHost: a\r\n") || strings.Contains(head, "Connection") || strings.Contains(head, "Upgrade") {
 			t.Errorf("the primary got %q", head)
 		}
+	}
+	if c := s.proxy.Counts(); c.Skipped[ReasonUpgrade] > 0 {
+		t.Errorf("counts %+v", c)
 	}
 	w = s.dial()
 	w.send("GET /a HTTP/1.0\r\n\r\n")

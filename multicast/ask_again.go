@@ -88,14 +88,15 @@ func (p *Proxy) newAsk(req *Request) (*flight, error) {
 	if err != nil {
 		return nil, &NotAsked{ReasonRequestIncomplete, "the target of the request cannot be read: " + err.Error()}
 	}
-	in := &http.Request{Method: req.Method, URL: target, RequestURI: req.Target, Host: req.Host, Header: req.Header}
+	in := &http.Request{Method: req.Method, URL: target, RequestURI: req.Target, ProtoMajor: 1, ProtoMinor: 1, Host: req.Host, Header: req.Header}
 	rt, err := p.mayAsk(s, in, int64(len(req.Body)))
 	if err != nil {
 		return nil, err
 	}
 	f := &flight{
 		proxy: p, setup: s, route: rt, url: target, path: rawPath(in), length: int64(len(req.Body)), header: maps.Clone(req.Header),
-		phase: asked, legs: 1, // so that failing recalls the legs, and that is all
+		trails: sortedNames(req.Trailer),
+		phase:  asked, legs: 1, // so that failing recalls the legs, and that is all
 	}
 	if len(req.Trailer) > 0 {
 		f.length = -1
@@ -129,7 +130,7 @@ func (p *Proxy) mayAsk(s *setup, in *http.Request, length int64) (*route, error)
 		return no(ReasonGuard, "the guard has paused shadowing, and what it spares is spared this too; try again when it is calm")
 	case in.Method == http.MethodConnect:
 		return no(ReasonConnect, "a CONNECT is never shadowed")
-	case upgrades(in.Header):
+	case upgrades(in):
 		return no(ReasonUpgrade, "a request that asks for another protocol is never shadowed")
 	case !rt.shadow:
 		return no(ReasonRoute, "the configuration says shadow: false of the route %s", rt.name)

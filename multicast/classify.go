@@ -1,9 +1,6 @@
 package multicast
 
-import (
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 // classify decides whether a request is shadowed, and how; otherwise it says why not. The reasons are looked for in the
 // order of the contract, so that each request has exactly one.
@@ -14,7 +11,7 @@ func (p *Proxy) classify(r *http.Request, s *setup) (*route, Reason) {
 		return nil, ReasonDisabled
 	case r.Method == http.MethodConnect:
 		return nil, ReasonConnect
-	case upgrades(r.Header):
+	case upgrades(r):
 		return nil, ReasonUpgrade
 	case r.Header["X-Shadow-Request"] != nil:
 		return nil, ReasonLoop
@@ -74,17 +71,8 @@ func (s *setup) key(r *http.Request) string {
 	return s.clientIP(r)
 }
 
-// upgrades reports whether the client asks for another protocol on this connection.
-func upgrades(h http.Header) bool {
-	if h["Upgrade"] == nil {
-		return false
-	}
-	for _, line := range h["Connection"] {
-		for name := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(name), "upgrade") {
-				return true
-			}
-		}
-	}
-	return false
+// upgrades reports whether the client asks for another protocol on this connection. HTTP/1.0 knows no such thing (RFC 9110,
+// section 7.8).
+func upgrades(r *http.Request) bool {
+	return r.Header["Upgrade"] != nil && r.ProtoAtLeast(1, 1) && names(r.Header["Connection"], "upgrade")
 }

@@ -29,6 +29,7 @@ type flight struct {
 	url     *url.URL    // the client's
 	path    string      // as the client sent it
 	length  int64       // of the request body; -1: unknown
+	trails  []string    // the trailers that were announced
 	started time.Time   // when the primary was asked
 
 	mu       sync.Mutex // guards what follows

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // visit is one request on its way through the proxy:
@@ -55,11 +57,20 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v.tap = p.newTap(v, start)
 	defer v.left(start)
-	if r.Method == http.MethodConnect { // forwarded, it would become a request for "/"
+	switch {
+	case r.Method == http.MethodConnect: // forwarded, it would become a request for "/"
 		v.refuse(http.StatusMethodNotAllowed)
-		return
+	case !askable(r):
+		v.refuse(http.StatusBadRequest)
+	default:
+		v.serve()
 	}
-	v.serve()
+}
+
+// askable reports whether a primary can be asked at all: in HTTP/2 net/http takes any method and any host, in HTTP/1 any host
+// of an absolute form, and a preface of HTTP/2 that breaks off for a request.
+func askable(r *http.Request) bool {
+	return token(r.Method) && (r.Method != "PRI" || r.ProtoMajor == 1) && httpguts.ValidHostHeader(r.Host)
 }
 
 func (v *visit) serve() {

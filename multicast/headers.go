@@ -12,16 +12,16 @@ import (
 // The values are the client's own.
 func (s *setup) header(in *http.Request) http.Header {
 	out := make(http.Header, len(in.Header)+4)
-	listed := in.Header["Connection"]
 	for name, values := range in.Header {
-		if !hopByHop(name) && (listed == nil || !names(listed, name) || endToEnd(name)) {
+		if !hopByHop(name) {
 			out[name] = values
 		}
 	}
+	removeListed(out, in.Header["Connection"], endToEnd)
 	if names(in.Header["Te"], "trailers") {
 		out["Te"] = []string{"trailers"}
 	}
-	if protocols := s.upgrade(in.Header); protocols != "" {
+	if protocols := s.upgrade(in); protocols != "" {
 		out["Connection"], out["Upgrade"] = []string{"Upgrade"}, []string{protocols}
 	}
 	if !in.ProtoAtLeast(1, 1) {
@@ -52,18 +52,24 @@ func saysNoBody(method string) bool {
 // removeHopByHop removes what concerns one connection only (RFC 9110, section 7.6.1). What frames a message stays, whatever
 // Connection lists.
 func removeHopByHop(h http.Header) {
-	for _, line := range h["Connection"] {
-		for name := range strings.SplitSeq(line, ",") {
-			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name != "Content-Length" {
-				delete(h, name)
-			}
-		}
-	}
+	removeListed(h, h["Connection"], func(name string) bool { return name == "Content-Length" })
 	for _, name := range [...]string{
 		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade",
 	} {
 		delete(h, name)
+	}
+}
+
+// removeListed removes what Connection lists, but for what is kept. The list may have half a million names: each is looked at
+// once.
+func removeListed(h http.Header, connection []string, kept func(name string) bool) {
+	for _, line := range connection {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); !kept(name) {
+				delete(h, name)
+			}
+		}
 	}
 }
 

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // echoRaw answers each request, on a connection that stays open, and keeps the heads that it got.
@@ -360,7 +363,8 @@ func TestTrailersThatFrameAreLeftOut(t *testing.T) {
 	for _, announced := range []string{"Trailer: X-Req\r\n", ""} {
 		w := s.dial()
 		w.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" + announced +
-			"\r\n3\r\nabc\r\n0\r\nX-Req: v\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\nHost: b\r\n\r\n")
+			"\r\n3\r\nabc\r\n0\r\nX-Req: v\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\nHost: b\r\n" +
+			"X-Forwarded-For: 6.6.6.6\r\nX-Real-Ip: 6.6.6.6\r\nX-Shadow-Request: 1\r\n\r\n")
 		if res, body := w.response("POST"); res.StatusCode != 200 || body != "hello" {
 			t.Errorf("the client got %d %q", res.StatusCode, body)
 		}
@@ -373,5 +377,37 @@ func TestTrailersThatFrameAreLeftOut(t *testing.T) {
 				t.Errorf("announced %q: the %s got trailer %v", announced, Role(role), got)
 			}
 		}
+	}
+}
+
+// A client may list half a million names in Connection and send as many headers as it is allowed: what that costs does not
+// grow with both. Looked up one in the other, they would cost some seconds.
+func TestLongConnectionList(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Primary = "http://127.0.0.1:1"
+	p, err := New(cfg, Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quickest := func(headers int) time.Duration {
+		in := &http.Request{Method: "GET", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: "127.0.0.1:1", Header: http.Header{
+			"Connection": {strings.Repeat("x-a,", 250_000) + "x-1"},
+		}}
+		for n := range headers {
+			in.Header["X-"+strconv.Itoa(n)] = []string{"1"}
+		}
+		best := time.Duration(math.MaxInt64)
+		for range 3 {
+			start := time.Now()
+			out := p.setup.Load().header(in)
+			best = min(best, time.Since(start))
+			if len(out) < headers || out["X-1"] != nil {
+				t.Errorf("of %d headers there are %d", headers, len(out))
+			}
+		}
+		return best
+	}
+	if few, many := quickest(2), quickest(480); many > 40*few {
+		t.Errorf("2 headers take %s, 480 take %s", few, many)
 	}
 }

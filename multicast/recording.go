@@ -131,7 +131,7 @@ func (p *Proxy) newTap(v *visit, now time.Time) *tap {
 		return nil
 	}
 	p.recordings.wanted.Store(true)
-	if r.Method == http.MethodConnect || upgrades(r.Header) || r.Header["X-Shadow-Request"] != nil || !p.recordings.sampler.next(cfg.Sample) {
+	if r.Method == http.MethodConnect || upgrades(r) || r.Header["X-Shadow-Request"] != nil || !p.recordings.sampler.next(cfg.Sample) {
 		return nil
 	}
 	p.recordings.sampled.Add(1)

@@ -115,7 +115,7 @@ func sendable(values []string) bool {
 // plainURI reports whether a URI may stand in a request line.
 func plainURI(uri []byte) bool {
 	for _, c := range uri {
-		if c < ' ' || c == 0x7f {
+		if c <= ' ' || c == 0x7f {
 			return false
 		}
 	}
@@ -139,7 +139,7 @@ func (q *question) frame(f *flight) (chunked bool) {
 	switch {
 	case f.length < 0:
 		q.head = append(q.head, "Transfer-Encoding: chunked\r\n"...)
-		q.announce(f.ex.Request.Trailer)
+		q.announce(f.trails)
 		return true
 	case length > 0 || method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch:
 		q.head = append(q.head, "Content-Length: "...)
@@ -149,8 +149,8 @@ func (q *question) frame(f *flight) (chunked bool) {
 	return false
 }
 
-func (q *question) announce(trailer http.Header) {
-	for i, name := range sortedNames(trailer) {
+func (q *question) announce(trails []string) {
+	for i, name := range trails {
 		if i == 0 {
 			q.head = append(q.head, "Trailer: "...)
 		} else {
@@ -158,7 +158,7 @@ func (q *question) announce(trailer http.Header) {
 		}
 		q.head = append(q.head, name...)
 	}
-	if len(trailer) > 0 {
+	if len(trails) > 0 {
 		q.head = append(q.head, "\r\n"...)
 	}
 }

@@ -88,6 +88,7 @@ func draw(t *rapid.T, f *flight) {
 	if rapid.Bool().Draw(t, "chunked") {
 		f.length = -1
 		r.Trailer = rapid.SampledFrom([]http.Header{nil, {}, {"X-T": {"1", "2"}, "A": {"b"}}}).Draw(t, "trailer")
+		f.trails = sortedNames(r.Trailer)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // mirrorSink takes the requests that another proxy mirrors, where this one is not to stand in the path of clients: each is
@@ -222,6 +224,9 @@ func restore(r *http.Request) error {
 		r.URL, r.RequestURI = u, uri
 	}
 	if host := r.Header.Get("X-Original-Host"); host != "" {
+		if !httpguts.ValidHostHeader(host) {
+			return fmt.Errorf("X-Original-Host is %.100q, which is no host", host)
+		}
 		r.Host = host
 	}
 	r.Header.Del("X-Original-Uri")

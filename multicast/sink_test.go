@@ -88,9 +88,12 @@ func TestMirrorSaysWhatWasAsked(t *testing.T) {
 			t.Errorf("the candidate is shown %s", name)
 		}
 	}
-	w.send("GET /mirror HTTP/1.1\r\nHost: sink\r\nX-Original-URI: http://evil/\r\n\r\n")
-	if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 400 ") {
-		t.Errorf("no path is answered %q", head)
+	for _, none := range []string{"X-Original-URI: http://evil/", "X-Original-Host: a b/c"} {
+		w := s.dial()
+		w.send("GET /mirror HTTP/1.1\r\nHost: sink\r\n" + none + "\r\n\r\n")
+		if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 400 ") {
+			t.Errorf("%s is answered %q", none, head)
+		}
 	}
 	s.stop()
 	s.counts(Counts{Requests: 1, Exchanged: 1, Compared: 1})

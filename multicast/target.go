@@ -59,9 +59,11 @@ func (t target) port() string {
 
 // url is where the role gets what the client asks for: path is the raw one, and in gives the query, byte for byte. Of a
 // path that begins with two slashes, net/url would take the first part for a host; so the few bytes that no URL may hold
-// are percent-encoded there.
+// are percent-encoded there. A space is so everywhere: HTTP/2 lets a client send one, and in a request line it would end
+// the target.
 func (t target) url(path string, in *url.URL) *url.URL {
-	u := &url.URL{Scheme: t.scheme, Host: t.host, RawQuery: in.RawQuery, ForceQuery: in.ForceQuery}
+	path = encodeSpaces(path)
+	u := &url.URL{Scheme: t.scheme, Host: t.host, RawQuery: encodeSpaces(in.RawQuery), ForceQuery: in.ForceQuery}
 	if path != "*" && t.base != "" {
 		path = t.base + path
 	}
@@ -87,6 +89,8 @@ func (t target) appendURI(to []byte, path string, in *url.URL) []byte {
 	}
 	return to
 }
+
+func encodeSpaces(s string) string { return strings.ReplaceAll(s, " ", "%20") }
 
 // encodeInvalid percent-encodes the bytes that may not stand in the path of a URL (RFC 3986, section 3.3).
 func encodeInvalid(path string) string {

@@ -38,7 +38,7 @@ func newID() string {
 
 // sent tells the flight what the primary is about to be asked.
 func (f *flight) sent(out *http.Request) {
-	f.header, f.ex.Request.Host = out.Header, out.Host
+	f.header, f.ex.Request.Host, f.trails = out.Header, out.Host, sortedNames(out.Trailer)
 	f.started = time.Now()
 	f.mu.Lock()
 	switch {

@@ -2,7 +2,9 @@ package multicast
 
 import (
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,5 +73,46 @@ func showLateTrailers(t *testing.T) {
 		if length, late := res.Header.Get("Content-Length"), res.Trailer.Get("X-Late"); body != "hello" || length != want.length || late != want.late {
 			t.Errorf("%q: got %q, length %q, trailers %v", asks, body, length, res.Trailer)
 		}
+	}
+}
+
+// The trailers that are announced to the primary, and no others, are announced to the shadows.
+func TestTrailersAreAnnouncedAlike(t *testing.T) {
+	for announcement, want := range map[string]string{"": "", "Trailer: X-A, X-C\r\n": "X-A X-C"} {
+		got := make(chan string, 3)
+		address := newHandlerServer(t, func(_ http.ResponseWriter, r *http.Request) {
+			got <- strings.Join(slices.Sorted(maps.Keys(r.Trailer)), " ")
+			_, _ = io.Copy(io.Discard, r.Body)
+		})
+		s := newRawStage(t, address, address, address, posts)
+		w := s.dial()
+		w.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" + announcement + "\r\n3\r\nabc\r\n0\r\nX-A: 1\r\nX-B: 2\r\n\r\n")
+		for range 3 {
+			if announced := await(t, "an upstream is asked", got); announced != want {
+				t.Errorf("%q: announced is %q", announcement, announced)
+			}
+		}
+		s.exchange()
+	}
+}
+
+// net/http reads no more than 4 KiB of trailers behind chunks. What is longer is never taken for a whole message.
+func TestLongTrailers(t *testing.T) {
+	long := "0\r\nX-A: " + strings.Repeat("a", 5000) + "\r\n\r\n"
+	const chunked = "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
+	s := newRawStage(t, script(t, "HTTP/1.1 200 OK\r\n"+chunked+long, true), "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+	w := s.dial()
+	w.send("POST /a HTTP/1.1\r\nHost: a\r\n" + chunked + long)
+	if res, _ := w.response("POST"); res.StatusCode != 400 || !res.Close {
+		t.Errorf("the client got %s", res.Status)
+	}
+	w = s.dial()
+	w.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+	if got := w.rest(); got != "HTTP/1.1 200 OK\r\n"+chunked {
+		t.Errorf("the client got %q", got)
+	}
+	s.eventually("it is counted", func() bool { return s.proxy.Counts().Open == 0 })
+	if c := s.proxy.Counts(); c.Skipped[ReasonRequestIncomplete] != 1 || c.Unknown[ReasonPrimaryIncomplete] != 1 {
+		t.Errorf("counts %+v", c)
 	}
 }

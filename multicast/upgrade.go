@@ -19,12 +19,12 @@ import (
 // upgrade returns the protocols to which the client wants to switch, or none. HTTP/2 is left out: the primary is asked for
 // it where it is to be spoken, and in a tunnel nobody would see the requests (golang.org/issue/80416). HTTP/2 itself has no
 // such thing as an upgrade.
-func (s *setup) upgrade(h http.Header) string {
-	if !upgrades(h) || s.primary.h2c {
+func (s *setup) upgrade(in *http.Request) string {
+	if !upgrades(in) || s.primary.h2c {
 		return ""
 	}
 	var protocols []string
-	for _, line := range h["Upgrade"] {
+	for _, line := range in.Header["Upgrade"] {
 		for protocol := range strings.SplitSeq(line, ",") {
 			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.EqualFold(protocol, "h2c") {
 				protocols = append(protocols, protocol)
@@ -37,7 +37,7 @@ func (s *setup) upgrade(h http.Header) string {
 // switchProtocols makes a tunnel of the two connections, now that the primary has agreed to.
 func (v *visit) switchProtocols(res *http.Response) {
 	primary, ok := res.Body.(io.ReadWriteCloser)
-	asked := []string{v.setup.upgrade(v.in.Header)}
+	asked := []string{v.setup.upgrade(v.in)}
 	if !ok || !names(asked, res.Header.Get("Upgrade")) || v.upload != nil && !v.upload.whole() {
 		_ = res.Body.Close()
 		v.failed(errSwitched)

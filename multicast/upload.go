@@ -53,7 +53,7 @@ func newUpload(v *visit) *upload {
 	if in.ContentLength < 0 || in.Trailer != nil {
 		u.trailer = make(http.Header)
 		for name := range in.Trailer { // as announced
-			if token(name) && !frames(name) { // net/http sends nothing at all where another is among them
+			if trailable(name) { // net/http sends nothing at all where another is among them
 				u.trailer[name] = nil
 			}
 		}
@@ -157,7 +157,8 @@ func (u *upload) invited() bool {
 func uploadFault(err error) int32 {
 	var network net.Error
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) ||
-		strings.Contains(err.Error(), "unexpected EOF") { // in the trailers, for which net/http has an error of its own
+		strings.Contains(err.Error(), "unexpected EOF") || // in the trailers, for which net/http has an error of its own
+		strings.Contains(err.Error(), "client disconnected") { // and another one for HTTP/2
 		return uploadGone
 	}
 	return uploadBroken
@@ -171,11 +172,15 @@ func (u *upload) endTrailer() {
 	}
 	http2 := u.visit.link == nil
 	for name, values := range u.visit.in.Trailer {
-		if _, announced := u.trailer[name]; announced || !http2 && token(name) && !frames(name) {
+		if _, announced := u.trailer[name]; announced || !http2 && trailable(name) {
 			u.trailer[name] = values
 		}
 	}
 }
+
+// trailable reports whether a client may have such a trailer. Some servers take trailers for headers, so that none may say what
+// the proxy says itself.
+func trailable(name string) bool { return token(name) && !frames(name) && !endToEnd(name) }
 
 // Close stops the reading, for good. What was not begun may still be wanted, on another connection; not so over HTTP/2, which
 // may close first and read afterwards, and would then wait for the client with an answer that is cut off already.
