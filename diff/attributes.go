@@ -115,6 +115,7 @@ func (t *Attributes) begin(route string) *RouteAttributes {
 		return a.Kind == AttributeHeader && t.covered(normalize.HeaderField(a.Name))
 	})
 	r.list = append(r.list, t.pathAttributesOf(route)...)
+	t.bytes += r.bytes()
 	t.routes[route] = r
 	return r
 }
