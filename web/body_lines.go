@@ -34,13 +34,17 @@ const (
 // layOut lays out the bodies of a sample: as values where all that there are can be read as values of one kind and text
 // is not asked for; else by lines of text, or as bytes.
 func layOut(sample *store.Sample, view string) (*layout, error) {
-	docs, err := documentsOf(sample)
-	if err != nil {
-		return nil, err
-	}
 	l := &layout{}
 	for side, role := range storedRole {
 		l.Gone[side] = len(sample.Responses[role].Body) == 0 && !sample.Responses[role].Over
+	}
+	if view != viewText && l.json(sample) {
+		l.Total = number(l.Lines)
+		return l, nil
+	}
+	docs, err := documentsOf(sample)
+	if err != nil {
+		return nil, err
 	}
 	l.Notes = bodyNotes(sample, docs)
 	if l.Gone == [3]bool{true, true, true} {
@@ -131,6 +135,38 @@ func (l *layout) trees(sample *store.Sample, docs [3]*normalize.Document) bool {
 		trees[side] = tree
 		l.As = doc.Body.Kind.String()
 	}
+	l.align(sample, trees)
+	return true
+}
+
+// json lays out bodies that are JSON by their label and in fact, and of which nothing more has to be known: each is read
+// once. False where that is not so of all of them.
+func (l *layout) json(sample *store.Sample) bool {
+	if l.Gone == [3]bool{true, true, true} || wholeBody(sample.Control) || wholeBody(sample.Candidate) {
+		return false
+	}
+	var trees [3]*node
+	for side, role := range storedRole {
+		resp := &sample.Responses[role]
+		switch {
+		case l.Gone[side]:
+			continue
+		case resp.Over || sample.BodyCut[role] || !strings.Contains(resp.Header.Get("Content-Type"), "json") || labelledJSON(resp.Header) != nil:
+			return false
+		}
+		tree, ok, err := scanTree(resp.Body)
+		if !ok || err != nil || tree.open == 0 {
+			return false
+		}
+		trees[side] = tree
+	}
+	l.As, l.Values = normalize.JSON.String(), true
+	l.align(sample, trees)
+	return true
+}
+
+// align lays trees side by side.
+func (l *layout) align(sample *store.Sample, trees [3]*node) {
 	first := trees[slices.Index(l.Gone[:], false)]
 	for side := range trees {
 		if l.Gone[side] {
@@ -142,7 +178,6 @@ func (l *layout) trees(sample *store.Sample, docs [3]*normalize.Document) bool {
 	for _, at := range l.anchors {
 		l.Stops = max(l.Stops, at)
 	}
-	return true
 }
 
 // valueTree is a body as a page shows it: JSON with its members in the order sent, all else as it was read.

@@ -17,6 +17,7 @@ type node struct {
 	keys []string // an object's
 	kids []*node
 
+	raw   string         // of an object or an array, as it was sent; empty where that is not known
 	place map[string]int // of an object with many members: where each key stands last; made when it is first looked for
 	size  int            // lines that it takes, once counted
 }
@@ -30,7 +31,11 @@ var errTooLarge = errors.New("too deep or too large to be laid out")
 
 // parseTree reads one JSON value; several, as NDJSON has them, become an array as they do in comparing.
 func parseTree(body []byte) (*node, error) {
-	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	if n, ok, err := scanTree(body); ok {
+		return n, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	left := treeNodes
 	var all []*node
@@ -227,8 +232,11 @@ func closing(open byte) byte {
 
 // same says whether two values read the same; object members may stand in any order.
 func same(a, b *node) bool {
-	if a == nil || b == nil {
+	if a == nil || b == nil || a == b {
 		return a == b
+	}
+	if a.raw != "" && a.raw == b.raw {
+		return true
 	}
 	if a.open != b.open || a.text != b.text || len(a.kids) != len(b.kids) {
 		return false
