@@ -126,7 +126,7 @@ func TestSettingsPage(t *testing.T) {
 	})
 	r.ask(3, "/products/1")
 	mustHold(t, "settings", r.get("/settings"), "asked with copies of every eligible request", r.now().Targets.Primary, "/etc/shadowdiff.yaml",
-		"/var/lib/x.db", "of 1.00\u202fGiB", "of 256", "commit abc", ">Pause</button>", "as the system", `<td class="n"><a href="/help#outcome-ok">3</a></td>`)
+		"/var/lib/x.db", "of 1.00\u202fGiB", "of 256", "commit abc", ">Pause</button>", "as the system", `<a href="/help#outcome-ok">3</a>`)
 	r.reload = func(actor string) Reload {
 		done := Reload{Time: time.Now(), Faults: []Fault{{File: "shadowdiff.yaml", Line: 3, Column: 5, Message: "by " + actor}}}
 		r.become(func(now *Instance) { now.Reload = &done })

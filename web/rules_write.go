@@ -167,6 +167,9 @@ func (t *trialView) take(a *previewAnswer, run store.Run) {
 	t.Answer = a
 	t.Sentence = trialSentence(a)
 	t.Consequence = consequenceOf(a.Begins, run)
+	if n := len(a.Rules); n > 1 && t.Old == "" {
+		t.Verb = fmt.Sprintf("Add these %d rules", n)
+	}
 	t.Results = []resultRow{
 		{"agree", a.Before.Agree, a.After.Agree},
 		{"candidate only", a.Before.CandidateOnly, a.After.CandidateOnly},
