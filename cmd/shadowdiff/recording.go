@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"shadowdiff/multicast"
@@ -50,4 +51,25 @@ func (r *recording) reconfigure(cfg config) error {
 		return nil
 	}
 	return r.recorder.Reconfigure(cfg.Record, cfg.Store.Redact)
+}
+
+// recordTraffic records until ctx ends, and keeps for GET /api/v1/activity when that began and ended.
+func (s *service) recordTraffic(ctx context.Context) error {
+	if s.record.recorder == nil {
+		return s.record.Run(ctx)
+	}
+	s.logRecording("start", "began in "+s.cfg.Load().Record.Dir)
+	err := s.record.Run(ctx)
+	detail := "ended"
+	if c := s.proxy.Counts().Record; c != nil {
+		detail = fmt.Sprintf("ended, with %d of %d requests written since the start", c.Written, c.Sampled)
+	}
+	s.logRecording("process", detail)
+	return err
+}
+
+func (s *service) logRecording(actor, detail string) {
+	if err := s.db.LogActivity(context.Background(), actor, "recording", detail); err != nil {
+		s.log.Error("what became of the recording could not be written down", "err", err)
+	}
 }

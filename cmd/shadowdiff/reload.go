@@ -182,6 +182,7 @@ func (s *service) instance() web.Instance {
 			Store: cfg.Store.Path, StoreMax: int64(cfg.Store.MaxSize), Memory: int64(cfg.Shadow.Memory),
 			Queue: cfg.Shadow.Queue, Concurrency: cfg.Shadow.Concurrency,
 		},
+		Recordings: cfg.Record.Dir,
 	}
 	now.Warnings = append(now.Warnings, s.versions.troubles()...)
 	now.Warnings = append(now.Warnings, s.docket().asideTexts()...)

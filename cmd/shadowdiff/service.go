@@ -246,7 +246,7 @@ func (s *service) read(ctx context.Context) (clients *part, read bool) {
 func (s *service) shadow(ctx context.Context, clients *part) *part {
 	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "webhook", s.webhook.Run)
-	s.parts.start(ctx, "recorder", s.record.Run)
+	s.parts.start(ctx, "recorder", s.recordTraffic)
 	proxy := s.parts.start(ctx, "proxy", s.proxy.Run)
 	select {
 	case <-s.proxy.Running():
