@@ -35,7 +35,6 @@ type pick struct {
 type activityRow struct {
 	At       time.Time
 	Who      string
-	Mark     string // a letter for the eye, of the action
 	Sentence string
 	Changes  []changed
 	Page     string // where it is to be seen now
@@ -44,6 +43,17 @@ type activityRow struct {
 
 // changed is one value before and after.
 type changed struct{ Key, Before, After string }
+
+// About is the part that was changed, in one word.
+func (r activityRow) About() string {
+	switch r.Action {
+	case "shadowing":
+		return "switch"
+	case "reload":
+		return "configuration"
+	}
+	return r.Action
+}
 
 // activity answers GET /activity.
 func (s *Server) activity(w http.ResponseWriter, r *http.Request) error {

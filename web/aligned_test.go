@@ -148,7 +148,7 @@ func TestTextAndBytesSideBySide(t *testing.T) {
 			"  type: application/json | application/json | application/json\n  length: 2 bytes | 2 bytes | 2 bytes\n" +
 				"C sha256: b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 | b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 | " +
 				"[fcf0a6c700dd13e274b6fba8deea8dd9b26e4eedde3495717cac8408c9c5177f]\n" +
-				"C 00000000: 00 01                                            .. | 00 01                                            .. | 00 0[2]                                            ..\n",
+				"C 00000000: 00 01                    .. | 00 01                    .. | 00 0[2]                    ..\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

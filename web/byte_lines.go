@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	byteRow   = 16 // bytes that one line shows
-	byteLines = 12 // lines that are shown around the first byte that differs
+	byteRow   = 8  // bytes that one line shows: three such lines fit beside one another, and one on a phone
+	byteLines = 16 // lines that are shown around the first byte that differs
 )
 
 // bytes lays out bodies that are no text: what they are, and the bytes about the first that differs.

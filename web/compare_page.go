@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"shadowdiff/diff"
 	"shadowdiff/store"
@@ -54,10 +55,24 @@ type fateGroup struct {
 	Rows               []contrastRow
 }
 
+// Tells is that one of its fields has more to tell than that it is of this group.
+func (g fateGroup) Tells() bool {
+	return slices.ContainsFunc(g.Rows, func(r contrastRow) bool { return r.Said() != "" })
+}
+
 // contrastRow is one field in both runs.
 type contrastRow struct {
 	comparedField
 	Sides [2]contrastCell
+}
+
+// Said is what has become of it. That it is still there its group says; what is left is how it has changed.
+func (r contrastRow) Said() string {
+	if r.State != store.FateStill {
+		return r.Text
+	}
+	_, change, _ := strings.Cut(r.Text, ": ")
+	return change
 }
 
 // contrastCell is a field in one of the two.

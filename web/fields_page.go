@@ -233,7 +233,7 @@ func (p *fieldsPage) show(rows []foundField, budget float64) {
 func (p *fieldsPage) emptyFields(snap *store.Snapshot) []string {
 	switch compared := snap.Tallies.Total.Compared; {
 	case compared == 0:
-		return []string{"Nothing has been compared in this run yet.", "The overview says what is missing."}
+		return []string{"Nothing has been compared in this run yet.", "Send a request through the proxy; the overview says what is missing beside that."}
 	case p.Route != "" && routeOf(snap, p.Route) == nil:
 		return []string{sentenceOf(asProblem(noSuchRoute(p.Route, snap)).Detail)}
 	case p.All() == 0:

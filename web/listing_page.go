@@ -26,6 +26,8 @@ type listPage struct {
 	More   string   // of the page that follows; empty: there is none
 	Routes []string // to choose from
 	Empty  []string // why nothing is listed and what to do, one sentence each
+
+	Command string // with which something comes to be listed; empty: there is none
 }
 
 const routesOffered = 200
@@ -46,6 +48,9 @@ func (s *Server) listPageOf(q query, snap *store.Snapshot, names ...string) list
 	page.Plain = pathWith(q.request.URL.Path, plain)
 	if q.text("cursor") != "" {
 		page.First = q.without("cursor")
+	}
+	if snap.Tallies.Total.Compared == 0 && snap.Run.Ended == nil {
+		page.Command = firstRequest(s.deps.Instance().Targets)
 	}
 	for _, t := range snap.Tallies.Routes[:min(len(snap.Tallies.Routes), routesOffered)] {
 		page.Routes = append(page.Routes, t.Route)

@@ -174,6 +174,13 @@ func TestEmptyStoreLeadsToTheFirstVerdict(t *testing.T) {
 	r := newRig(t, shop("1"), shop("1"), nil)
 	mustHold(t, "empty overview", r.get("/"), "Nothing has been compared yet.", "curl -i http://127.0.0.1:8880/",
 		r.now().Targets.Candidate, r.now().Targets.Secondary)
+	for _, list := range []string{"/fields", "/samples"} {
+		mustHold(t, "empty "+list, r.get(list), "Nothing has been compared in this run yet.", "curl -i http://127.0.0.1:8880/")
+	}
+	mustHold(t, "one run", r.get("/runs"), r.admin.URL+"/api/v1/runs")
+	if page := r.get("/runs"); strings.Contains(page, ">Compare</th>") {
+		t.Error("one run is offered to be compared")
+	}
 	resp, err := http.Post(r.front.URL+"/orders", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)

@@ -28,11 +28,12 @@ type runPage struct {
 	Rules    string // as YAML
 	Requests int64
 
-	Compared, Unknown, Confirmed int64
-	Views                        []runLink // the other pages of this run
-	Compare                      []runLink
-	Form                         runForm
-	ReadOnly                     bool
+	Compared, Unknown    int64
+	Confirmed, Informing int       // of what is confirmed, what decides and what only informs
+	Views                []runLink // the other pages of this run
+	Compare              []runLink
+	Form                 runForm
+	ReadOnly             bool
 }
 
 // runLink leads to a page of this run, or to this run beside another.
@@ -69,10 +70,11 @@ func (s *Server) writeRunPage(w http.ResponseWriter, r *http.Request, status int
 	page := &runPage{
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), sentenceStart(runTitle(record.Run))), Of: s.runItem(&record), Label: runTitle(record.Run),
 		Sentence: runSentence(&record, v), Reasons: v.Reasons, Rules: record.RuleText, Requests: record.Counters.Requests,
-		Compared: v.Compared, Unknown: v.Unknown, Confirmed: int64(confirmedIn(v)),
+		Compared: v.Compared, Unknown: v.Unknown,
 		Rate: equivalenceText(v), Raw: shareOf(v.RawRate, v.Compared), Noise: noiseShare(v),
 		Excess: whiskerOf(v.Excess, v.ExcessBounds, v.Budget), Budget: plain(v.Budget), Alpha: fmt.Sprintf("%.2g", v.Alpha), Form: runForm{Name: record.Name, Notes: record.Notes}, ReadOnly: s.cfg.ReadOnly,
 	}
+	page.Confirmed, page.Informing = decidingIn(v)
 	page.Here, page.Still, page.Took = "runs", !page.Of.Current, runTook(record.Run, s.deps.DB.Snapshot().Time)
 	ref := strconv.FormatInt(id, 10)
 	page.Views = []runLink{
@@ -154,6 +156,9 @@ func (s *Server) postRunChange(w http.ResponseWriter, r *http.Request) error {
 	http.Redirect(w, r, s.prefix+runPath(run.ID), http.StatusSeeOther)
 	return nil
 }
+
+// By says who or what has begun the run.
+func (p *runPage) By() string { return actorWord(p.Of.BegunBy) }
 
 // VerdictWord is the word of a verdict that may not have been made.
 func (p *runPage) VerdictWord() diff.Word {

@@ -21,6 +21,7 @@ type runsPage struct {
 	Newer    string // path of the first page; empty: this is it
 	Older    string // path of the next page; empty: there is none
 	Begin    beginView
+	Command  string // begins one from a shell
 	ReadOnly bool
 }
 
@@ -71,6 +72,7 @@ func (s *Server) writeRuns(w http.ResponseWriter, r *http.Request, status int, q
 	}
 	snap := s.deps.DB.Snapshot()
 	page := &runsPage{frame: s.frameFor(r, snap, "Runs"), ReadOnly: s.cfg.ReadOnly, Begin: s.beginView(snap, begin)}
+	page.Command = `curl -d '{"name": "v2.4.0"}' ` + s.reachedAt(r) + "/api/v1/runs"
 	page.Here = "runs"
 	if r.Method == http.MethodPost {
 		page.Self, page.Still = "/runs", true
@@ -102,6 +104,9 @@ func (s *Server) beginView(snap *store.Snapshot, v beginView) beginView {
 	v.Open = v.Fault != ""
 	return v
 }
+
+// By says who or what has begun the run.
+func (r runRow) By() string { return actorWord(r.BegunBy) }
 
 func runRowOf(now *store.Snapshot, item *runItem) runRow {
 	ref := strconv.FormatInt(item.ID, 10)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -255,6 +256,9 @@ func yet(drifted []driftedView) string {
 	return words
 }
 
+// byteDigest is what stands for bytes: how many there are, and their hash.
+var byteDigest = regexp.MustCompile(`^"(\d+ bytes), sha256 ([0-9a-f]{8})[0-9a-f]{56}"$`)
+
 func short(p *placeView, side int) string {
 	if p.Absent[side] {
 		return "nothing"
@@ -262,7 +266,10 @@ func short(p *placeView, side int) string {
 	const most = 60
 	value := p.Values[side]
 	runes := []rune(value)
+	bytes := byteDigest.FindStringSubmatch(value)
 	switch {
+	case bytes != nil:
+		return bytes[1] + " (sha256 " + bytes[2] + "…)"
 	case len(runes) <= most:
 		return value
 	case value[0] == '{':
@@ -270,7 +277,7 @@ func short(p *placeView, side int) string {
 	case value[0] == '[':
 		return "a list"
 	default:
-		return "the text " + string(runes[:most]) + "…"
+		return "the text " + string(runes[:most]) + `…"`
 	}
 }
 

@@ -136,6 +136,13 @@ func TestWhatASamplePageCannotDo(t *testing.T) {
 	mustHold(t, "gone", r.doAs(404, "GET", "/samples/4711", "", "Accept: text/html"), "store.keep_samples", "Samples that are kept", "sample 4711")
 }
 
+// Bytes are told apart by how many they are and the beginning of their hash.
+func TestSampleOfBytes(t *testing.T) {
+	r := newRig(t, says("image/png", "\x00\x01"), says("image/png", "\x00\x02"), nil)
+	r.ask(1, "/logo.png")
+	mustHold(t, "the sentence", r.get("/samples/1"), "The candidate alone has 2 bytes (sha256 fcf0a6c7…) at body, where the primary has 2 bytes (sha256 b413f47d…).")
+}
+
 // One goes from sample to sample of a field, and is told why a difference is noise.
 func TestFromSampleToSample(t *testing.T) {
 	r := newRig(t, shop("1"), shop("2"), nil)

@@ -235,7 +235,7 @@ func emptySamples(snap *store.Snapshot, f sampleFilter, counted int64, known, pa
 		"and sooner when the file is over store.max_size."
 	switch {
 	case snap.Tallies.Total.Compared == 0:
-		return []string{"Nothing has been compared in this run yet.", "The overview says what is missing."}
+		return []string{"Nothing has been compared in this run yet.", "Send a request through the proxy; the overview says what is missing beside that."}
 	case f.Route != "" && routeOf(snap, f.Route) == nil:
 		return []string{sentenceOf(asProblem(noSuchRoute(f.Route, snap)).Detail)}
 	case paged:

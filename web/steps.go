@@ -16,7 +16,7 @@ func stepsOf(targets Targets, sw switchView, lost lostView, counts multicast.Cou
 	sent := counts.Shadow["candidate"].Sent
 	steps := []step{
 		{
-			Title: "Send traffic through the proxy", Done: counts.Requests > 0, Command: "curl -i " + targets.Listen + "/",
+			Title: "Send traffic through the proxy", Done: counts.Requests > 0, Command: firstRequest(targets),
 			Text: "Every request is answered by the primary, " + targets.Primary + ", as if shadowdiff were not there.",
 		},
 		{Title: "Let the shadows answer too", Done: sent > 0, Text: shadowsText(targets, sw, lost, counts)},
@@ -30,6 +30,9 @@ func stepsOf(targets Targets, sw switchView, lost lostView, counts multicast.Cou
 	}
 	return steps
 }
+
+// firstRequest is a command that sends one.
+func firstRequest(targets Targets) string { return "curl -i " + targets.Listen + "/" }
 
 func shadowsText(targets Targets, sw switchView, lost lostView, counts multicast.Counts) string {
 	switch {

@@ -47,8 +47,11 @@ func percent(x float64, decimals int) string {
 	if math.IsNaN(x) {
 		return "–"
 	}
-	for decimals < 4 && x != 0 && x != 1 && roundsAway(x, decimals) {
-		decimals++
+	for more := decimals; x != 0 && x != 1 && more <= 4; more++ {
+		if !roundsAway(x, more) {
+			decimals = more
+			break
+		}
 	}
 	s := strconv.FormatFloat(100*x, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {

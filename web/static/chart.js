@@ -100,6 +100,9 @@
     c.restore();
   };
 
+  // Seconds between two moments on the axis: fine enough that a narrow chart has several, too.
+  const incrs = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
+
   const options = (plot) => {
     const axis = {stroke: colour("muted"), font: "11px Inter, system-ui, sans-serif", ticks: {show: false}, grid: {stroke: colour("line"), width: 1}};
     const points = (u) => u.data[0].length < 60;
@@ -108,7 +111,7 @@
       padding: [18, 8, 0, 0],
       scales: {y: {range}}, hooks: {draw: [mark], setCursor: [read], setData: [read], ready: [read]},
       axes: [
-        {...axis, grid: {show: false}, space: plot.clientWidth < 500 ? 70 : 90, size: 34, gap: 10, values: (u, splits) => splits.map((s) => moment(s, spanOf(u)))},
+        {...axis, grid: {show: false}, space: plot.clientWidth < 500 ? 70 : 90, incrs, size: 34, gap: 10, values: (u, splits) => splits.map((s) => moment(s, spanOf(u)))},
         {...axis, size: 54, space: 32, values: (u, vals) => vals.map((v) => +v.toFixed(2) + "\u202f%")},
       ],
       series: [
