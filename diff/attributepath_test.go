@@ -110,6 +110,15 @@ func TestValuesWithSpacesAndSigns(t *testing.T) {
 		all.Add("GET /s", requested(target, nil, fields...))
 	}
 	r := all.Route("GET /s")
+	for _, of := range []Attribute{{Values: []string{"a b", "c d", "e"}}} {
+		cut := separatingRows{a: &of}
+		if !cut.spaced([]int{1, 2}) || cut.spaced([]int{1}) || cut.spaced([]int{1, 2, 3}) {
+			t.Error("what holds a space is not told")
+		}
+	}
+	if got, want := oneOf(strings.Split("a b c d e f g h", " ")), "`a`, `b`, `c`, `d`, `e`, `f` or one of 2 more"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	if s, want := r.Separating("body.hits[]").Sentence, "All 300 have `q` = `red kettle` or `50% ü`; none of the 600 others."; s != want {
 		t.Errorf("said %q, want %q", s, want)
 	}

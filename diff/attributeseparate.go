@@ -26,6 +26,7 @@ type Separating struct {
 	Part      string   // of the route's path, where it is one of its segments: {id}
 	Value     string   // EUR; empty when Absent or Other, or where there are Values
 	Values    []string // several of which the requests have one; nil: it is not so
+	Spaced    bool     // each of them holds a space, and none of the other values that are told apart does
 	Absent    bool     // the requests are without the attribute
 	Other     bool     // any value beside those that are told apart
 	Many      bool     // none are
@@ -44,7 +45,8 @@ const (
 	separateSays   = 0.5  // what the sentence says
 	separateP      = 0.01 // divided by the number of values that are tried
 	separateList   = 5
-	separateSet    = 8 // values that are told together
+	separateSet    = attributeValues // values that are told together
+	separateNamed  = 6               // and those of them that the sentence names
 	separateLooked = 8 // attributes that are named where none separates
 )
 
@@ -171,9 +173,20 @@ func (c *separatingRows) set() (best Separating, found bool) {
 		one := c.of(list[:n]...)
 		if one.weigh(c.a.choices(n)+math.Log(separateSet)) && (!found || one.Excess > best.Excess) {
 			best, found = one, true
+			best.Spaced = c.spaced(list[:n])
 		}
 	}
 	return best, found
+}
+
+// spaced tells whether these values hold a space, and no other one does. What a text holds may matter more than which it is.
+func (c *separatingRows) spaced(list []int) bool {
+	for m := 1; m <= len(c.a.Values); m++ {
+		if strings.Contains(c.a.Values[m-1], " ") != slices.Contains(list, m) {
+			return false
+		}
+	}
+	return true
 }
 
 // choices is the natural log of how many sets of so many values there are to choose from, where the values that are told
@@ -357,11 +370,19 @@ func (s *Separating) words() string {
 	case s.Other:
 		return "have a rarer value of " + which + code(name)
 	case s.Values != nil && name == "":
-		return "have " + which + oneOf(s.Values)
+		return "have " + which + oneOf(s.Values) + s.holds()
 	case s.Values != nil:
-		return "have " + which + code(name) + " = " + oneOf(s.Values)
+		return "have " + which + code(name) + " = " + oneOf(s.Values) + s.holds()
 	}
 	return "have " + which + code(name+between+s.Value)
+}
+
+// holds says what the values have in common, where the other ones that are told apart have it not.
+func (s *Separating) holds() string {
+	if s.Spaced {
+		return " (each holds a space)"
+	}
+	return ""
 }
 
 // oneOf lists values: `3`, `9` or `12`.
@@ -369,6 +390,9 @@ func oneOf(values []string) string {
 	var b strings.Builder
 	for i, value := range values {
 		switch {
+		case i == separateNamed && len(values) > separateNamed+1:
+			fmt.Fprintf(&b, " or one of %d more", len(values)-separateNamed)
+			return b.String()
 		case i == 0:
 		case i == len(values)-1:
 			b.WriteString(" or ")

@@ -1,10 +1,13 @@
 package diff
 
+import "math"
+
 // Of a parameter, or a segment of the path, there may be far more values than are told apart, and those that matter may
 // come late. So a value with which the candidate differs takes the place of one that tells less. How often it had come
 // before is then known from a small table, never too low.
 
-// crowdTable counts, by their hashes, the values that are not told apart: a count-min sketch of 4 KB.
+// crowdTable counts, by their hashes, the values that are not told apart, and how often the candidate stood
+// alone with them in which field: a count-min sketch of 4 KB.
 type crowdTable [crowdRows * crowdCells]uint16
 
 const (
@@ -34,13 +37,16 @@ func (c *crowdTable) add(value string, n int64) {
 	}
 }
 
-// most is how often a value was counted at most; false where that is not known any more.
-func (c *crowdTable) most(value string) (n int64, known bool) {
+// most is how often a value was counted at most.
+func (c *crowdTable) most(value string) int64 {
 	least := uint16(crowdFull)
 	for _, at := range crowdPlaces(value) {
 		least = min(least, c[at])
 	}
-	return int64(least), least < crowdFull
+	if least == crowdFull { // it may have been more often
+		return math.MaxInt64
+	}
+	return int64(least)
 }
 
 func (c *crowdTable) merge(o *crowdTable) {
@@ -66,8 +72,8 @@ func (t *Attributes) crowdOf(a *Attribute) *crowdTable {
 // tell has those values of a request in which the candidate stands alone be told apart from now on that are not yet, where
 // they tell more than others.
 func (t *Attributes) tell(r *RouteAttributes, c *Comparison, at *[attributesKept]uint8, values *[attributesKept]string) {
-	least := r.least(c)
-	if least < 0 {
+	told := r.told(c)
+	if len(told) == 0 {
 		return
 	}
 	var shares []float64
@@ -76,15 +82,12 @@ func (t *Attributes) tell(r *RouteAttributes, c *Comparison, at *[attributesKept
 		if at[i] != markOther || a.Many || a.closed || t.crowdOf(a) == nil {
 			continue
 		}
-		before, known := a.crowd.most(keptText(values[i]))
-		if before = min(before, a.counts[markOther]); !known {
-			continue
-		}
 		if shares == nil {
 			shares = r.shares()
 		}
-		m, weight := r.leastTelling(i, shares)
-		if weight > 1-float64(1+before)*least {
+		before, weight := r.newcomer(a, keptText(values[i]), told)
+		m, least := r.leastTelling(i, shares)
+		if least > weight {
 			continue
 		}
 		was := t.bytes
@@ -98,25 +101,42 @@ func (t *Attributes) tell(r *RouteAttributes, c *Comparison, at *[attributesKept
 	}
 }
 
-// least is the smallest share of the route's requests that differ as this one does, in one of its fields; -1 where the
-// candidate stands alone in none. In the fewer requests it differs there, the more a value tells that does so.
-func (r *RouteAttributes) least(c *Comparison) float64 {
-	least := -1.0
+// told are the fields in which the candidate stands alone, each with the share of the route's requests in which it does: the
+// fewer these are, the more a value tells.
+func (r *RouteAttributes) told(c *Comparison) map[string]float64 {
+	var fields map[string]float64
 	for i := range c.Fields {
 		fc := &c.Fields[i]
 		if fc.Candidate == 0 && !drifting(fc) || !alone(fc) {
 			continue
 		}
-		share := 0.0
-		if f := r.field(fc.Field); f != nil {
-			share = r.share(f)
+		if fields == nil {
+			fields = map[string]float64{}
 		}
-		if least < 0 || share < least {
-			least = share
+		if f := r.field(fc.Field); f != nil {
+			fields[fc.Field] = r.share(f)
+		} else {
+			fields[fc.Field] = 0
 		}
 	}
-	return least
+	return fields
 }
+
+// newcomer is how often a value came before that is not told apart, at most, and what it would weigh; see weight. How often
+// the candidate stood alone with it is remembered, so that one that was turned away counts for more the next time.
+func (r *RouteAttributes) newcomer(a *Attribute, value string, told map[string]float64) (before int64, weight float64) {
+	before = min(a.crowd.most(value), a.counts[markOther])
+	weight = math.Inf(-1)
+	for field, share := range told {
+		key := tellingKey(value, field)
+		weight = max(weight, float64(1+min(a.crowd.most(key), before))-float64(1+before)*share)
+		a.crowd.add(key, 1)
+	}
+	return before, weight
+}
+
+// tellingKey stands for a value with which the candidate differs in a field.
+func tellingKey(value, field string) string { return value + "\x00" + field }
 
 // share is how many of the route's requests differ in a field by the candidate's doing.
 func (r *RouteAttributes) share(f *attributeField) float64 {
@@ -161,6 +181,7 @@ func (r *RouteAttributes) replaceValue(i, m int, value string, length int, befor
 	a := &r.list[i]
 	a.crowd.add(a.Values[m-1], a.counts[m])
 	for _, f := range r.fields {
+		a.crowd.add(tellingKey(a.Values[m-1], f.field), f.alone[i][m])
 		for _, rows := range [...][][marks]int64{f.alone, f.both, f.base} {
 			if i < len(rows) {
 				rows[i][markOther] += rows[i][m]
