@@ -142,7 +142,7 @@ func (v *visit) body(res *http.Response) {
 			return
 		}
 		if err != nil {
-			v.broke = true
+			v.broke = !v.clientGone() // or there was nobody left to read for
 			v.abort()
 		}
 	}
@@ -181,7 +181,7 @@ func (v *visit) trailers(res *http.Response, announced []string) {
 
 // failed answers for a primary that did not. The client learns no address.
 func (v *visit) failed(err error) {
-	if v.clientGone() || v.upload != nil && v.upload.gone() {
+	if v.clientGone() {
 		v.gone = true
 		panic(http.ErrAbortHandler) // nobody is there to be answered
 	}

@@ -112,5 +112,6 @@ func (v *visit) left(start time.Time) {
 }
 
 func (v *visit) clientGone() bool {
-	return v.gone || v.in.Context().Err() != nil && (v.upload == nil || !v.upload.cutShort())
+	u := v.upload
+	return v.gone || u != nil && u.gone() || v.in.Context().Err() != nil && (u == nil || !u.cutShort())
 }

@@ -2,7 +2,9 @@ package multicast
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -367,6 +369,29 @@ func TestWhatTheGuardCounts(t *testing.T) {
 				t.Errorf("%d failed", b.failed)
 			}
 		})
+	}
+}
+
+// A client that leaves within an answer, or while it still sends, has not seen the primary fail.
+func TestTheGuardDoesNotBlameThePrimaryForClientsThatLeave(t *testing.T) {
+	primary := newHandlerServer(t, func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex()
+		_ = control.Flush()
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	for _, asked := range []string{"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
+		s := newRawStage(t, primary, primary, primary, func(cfg *Config) { cfg.Guard.PrimaryErrors = 1000 })
+		w := s.dial()
+		w.send(asked)
+		w.head()
+		_ = w.Conn.(*net.TCPConn).SetLinger(0)
+		_ = w.Close()
+		s.eventually("it is counted", func() bool { b := s.proxy.guard.pulse.read(); return b.requests() == 1 })
+		if b := s.proxy.guard.pulse.read(); b.failed != 0 {
+			t.Errorf("%.4s: %d failed", asked, b.failed)
+		}
 	}
 }
 
