@@ -81,7 +81,7 @@ func (s session) run(t *testing.T) {
 // TestThePagesShowWhatIsPrinted runs every example of the pages as written.
 func TestThePagesShowWhatIsPrinted(t *testing.T) {
 	t.Parallel()
-	for page, least := range map[string]int{"../../docs/comparing.md": 40, "../../README.md": 1} {
+	for page, least := range map[string]int{"../../docs/comparing.md": 40, "../../docs/configuration.md": 1, "../../README.md": 1} {
 		list := sessions(t, page)
 		if len(list) < least {
 			t.Errorf("%s: %d examples, want %d at least", page, len(list), least)

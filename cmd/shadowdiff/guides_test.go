@@ -33,17 +33,16 @@ func TestTheGuidesCanBeFollowed(t *testing.T) {
 	t.Parallel()
 	shop := answering(t, map[string]string{"/products/7": `{"id":7}`})
 	l := serveFile(t, fmt.Sprintf("primary: %[1]s\nsecondary: %[1]s\ncandidate: %[1]s\n", shop.URL))
-	places := strings.NewReplacer("http://127.0.0.1:8881", l.svc.AdminURL(), "curl ", "curl -sSf ")
+	places := strings.NewReplacer("http://127.0.0.1:8881", l.svc.AdminURL(), "curl ", "curl -sSf ", "shadowdiff serve", "shadowdiff check")
 	for page, least := range map[string][2]int{ // configurations, commands
 		"privacy": {1, 4}, "troubleshooting": {2, 7}, "checklist": {1, 5}, "deploying": {1, 3},
+		"mirroring": {1, 4}, "from-diffy": {1, 1}, "configuration": {0, 1},
 	} {
 		file := "../../docs/" + page + ".md"
 		configurations, commands := blocks(t, file, "yaml"), blocks(t, file, "sh")
 		for _, text := range configurations {
 			name := filepath.Join(t.TempDir(), "shadowdiff.yaml")
-			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, name, text)
 			if _, faults := readConfig(name, nil, testEnvironment); len(faults) > 0 {
 				t.Errorf("a configuration of %s: %s", page, strings.Join(lines(faults), "\n"))
 			}
@@ -52,8 +51,8 @@ func TestTheGuidesCanBeFollowed(t *testing.T) {
 		for line := range strings.Lines(strings.Join(commands, "")) {
 			ran++
 			dir := filepath.Dir(stockedDatabase(t))
-			if err := os.WriteFile(filepath.Join(dir, "shadowdiff.yaml"), []byte(configurations[0]), 0o600); err != nil {
-				t.Fatal(err)
+			if len(configurations) > 0 {
+				write(t, filepath.Join(dir, "shadowdiff.yaml"), configurations[0])
 			}
 			cmd := exec.Command("sh", "-c", places.Replace(line))
 			cmd.Dir = dir
@@ -111,9 +110,7 @@ func TestTheQuickStart(t *testing.T) {
 	places := strings.NewReplacer("127.0.0.1:9001", at[0], "127.0.0.1:9002", at[1], "127.0.0.1:9003", at[2],
 		"127.0.0.1:8880", at[3], "127.0.0.1:8881", at[4])
 	config := places.Replace(configurations[0]) + "web: {listen: \"" + at[4] + "\"}\n"
-	if err := os.WriteFile(filepath.Join(dir, "quick-start.yaml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "quick-start.yaml"), config)
 	script := "trap 'kill $(jobs -p) 2>/dev/null' EXIT TERM\n" + places.Replace(strings.Join(commands[1:], ""))
 	script = regexp.MustCompile(`(?m)^bin/shadowdiff gate.*$`).ReplaceAllString(script, "$0 -url http://"+at[4]+`; echo "exit code $?"`)
 	script = strings.ReplaceAll(script, "bin/shadowdiff health", "bin/shadowdiff health -url http://"+at[4])

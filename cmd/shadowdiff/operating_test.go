@@ -71,13 +71,23 @@ func TestTheOperatingPageCanBeFollowed(t *testing.T) {
 	}
 }
 
+// allPages are those of the documentation.
+func allPages(t *testing.T) []string {
+	t.Helper()
+	pages := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) < 7 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(found), err)
+		}
+		pages = append(pages, found...)
+	}
+	return pages
+}
+
 // TestPagesLeadSomewhere: what a page of the documentation links to is there, and so is the heading.
 func TestPagesLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(pages) < 8 {
-		t.Fatalf("%d pages: %v", len(pages), err)
-	}
 	headings := map[string]map[string]bool{}
 	plain := regexp.MustCompile("[^a-z0-9 _-]")
 	read := func(file string) string {
@@ -91,7 +101,7 @@ func TestPagesLeadSomewhere(t *testing.T) {
 		}
 		return string(text)
 	}
-	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+	for _, page := range allPages(t) {
 		for _, m := range regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]*))?\)`).FindAllStringSubmatch(read(page), -1) {
 			file := page
 			if m[1] != "" {

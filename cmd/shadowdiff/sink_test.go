@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 
 	"shadowdiff/fixtures"
 	"shadowdiff/multicast"
@@ -81,7 +85,7 @@ func mirroringNginx(t *testing.T, primary, sink, share string) (address string) 
 	}
 	address = spare.Addr().String()
 	spare.Close()
-	text := documented(t, "mirroring.md", "nginx")
+	text := documented(t, "mirroring/nginx.md", "nginx")
 	for was, is := range map[string]string{
 		"10.0.0.11:9001": primary, "10.0.0.20:8880": sink, "listen 80;": "listen " + address + ";", "10%     yes;": share + " yes;",
 	} {
@@ -181,5 +185,98 @@ func TestNginxMirrorsBodiesAndAShare(t *testing.T) {
 		t.Errorf("samples are %v, %v", samples, err)
 	} else if s, err := l.svc.db.Sample(t.Context(), samples[0].ID); err != nil || string(s.Request.Body) != `{"items":[{"id":"p1"}]}` || !strings.HasPrefix(s.Request.Target, "/orders?n=") {
 		t.Errorf("a sample has %+v, %v", s.Request, err)
+	}
+}
+
+// The dashboard stands behind NGINX as the page on operating has it: pages, links, the stream of events and the switch.
+func TestTheDashboardBehindNginx(t *testing.T) {
+	t.Parallel()
+	address := freeAddresses(t, 1)[0]
+	l := serveFile(t, fmt.Sprintf("primary: http://127.0.0.1:9001\nweb: {base_url: \"http://%s/shadowdiff\"}\n", address))
+	text := strings.ReplaceAll(documented(t, "operating.md", "nginx"), "http://127.0.0.1:8881", l.svc.AdminURL())
+	startNginx(t, "server {\nlisten "+address+";\n"+text+"}\n")
+	awaitPort(l, address)
+	page := "http://" + address + "/shadowdiff/"
+	res, err := http.Get(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), `href="/shadowdiff/rules"`) {
+		t.Errorf("%s, %v: %.2000s", res.Status, err, body)
+	}
+	req, err := http.NewRequest(http.MethodPut, page+"api/v1/shadowing", strings.NewReader(`{"enabled":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Origin", "http://"+address)
+	if res, err = http.DefaultClient.Do(req); err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK || l.svc.proxy.Shadowing().Enabled {
+		t.Errorf("the switch: %s", res.Status)
+	}
+	events, err := http.Get(page + "api/v1/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Body.Close()
+	if line, err := bufio.NewReader(events.Body).ReadString('\n'); err != nil || line == "" {
+		t.Errorf("events: %q, %v", line, err)
+	}
+}
+
+// What the page on Traefik names in one place is there in another.
+func TestTheTraefikPageHoldsTogether(t *testing.T) {
+	t.Parallel()
+	files := blocks(t, "../../docs/mirroring/traefik.md", "yaml")
+	if len(files) != 2 {
+		t.Fatalf("%d files", len(files))
+	}
+	var static struct {
+		EntryPoints map[string]any `yaml:"entryPoints"`
+		Providers   struct{ File struct{ Filename string } }
+	}
+	var dynamic struct {
+		HTTP struct {
+			Routers map[string]struct {
+				EntryPoints []string
+				Service     string
+			}
+			Services map[string]struct {
+				Mirroring struct {
+					Service string
+					Mirrors []struct {
+						Name    string
+						Percent int
+					}
+				}
+				LoadBalancer struct {
+					Servers          []struct{ URL string }
+					ServersTransport string `yaml:"serversTransport"`
+				} `yaml:"loadBalancer"`
+			}
+			ServersTransports map[string]any `yaml:"serversTransports"`
+		}
+	}
+	for i, into := range []any{&static, &dynamic} {
+		if err := yaml.Load([]byte(files[i]), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shop := dynamic.HTTP.Services[dynamic.HTTP.Routers["shop"].Service].Mirroring
+	if static.Providers.File.Filename == "" || len(static.EntryPoints) != 1 || len(shop.Mirrors) != 1 || shop.Mirrors[0].Percent != 10 {
+		t.Fatalf("%+v, %+v", static, dynamic)
+	}
+	for _, name := range []string{shop.Service, shop.Mirrors[0].Name} {
+		balancer := dynamic.HTTP.Services[name].LoadBalancer
+		if len(balancer.Servers) != 1 {
+			t.Errorf("%s has no server", name)
+		}
+		if transport := balancer.ServersTransport; transport != "" && dynamic.HTTP.ServersTransports[transport] == nil {
+			t.Errorf("there is no transport %s", transport)
+		}
 	}
 }

@@ -101,6 +101,20 @@ func TestManifests(t *testing.T) {
 	}
 }
 
+// What the page on mirroring tells people to apply decodes as strictly.
+func TestTheGatewayMirrors(t *testing.T) {
+	page, err := os.ReadFile("../../docs/mirroring/gateway-api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, manifest, _ := strings.Cut(string(page), "```yaml\n")
+	manifest, _, _ = strings.Cut(manifest, "```")
+	list := objects(t, "gateway-api.md", []byte(manifest))
+	if len(list) != 2 || !has[*gateway.HTTPRoute](list) {
+		t.Errorf("the page has %d objects", len(list))
+	}
+}
+
 // The parts of a manifest find each other: selectors, ports, volumes, names.
 func TestGatewayHoldsTogether(t *testing.T) {
 	for _, file := range []string{"kubernetes/gateway.yaml", "kubernetes/sidecar.yaml"} {
