@@ -26,6 +26,7 @@ type ledger struct {
 	named  uint64    // version of the names that all routes have
 	fresh  bool      // something was recorded since the last cut
 	used   time.Time // when that was, to the next cut
+	since  time.Time // exchanges from before are counted, and nothing else is kept of them: it was purged; zero: of all
 
 	// What follows belongs to the writer alone.
 	unwritten bool // its row and its name are not on the disk
@@ -37,6 +38,7 @@ type ledger struct {
 	backlog  backlog
 	counters runCounters
 	ids      map[string]map[string][]int64 // route, field
+	routes   map[string]filledRoute        // as the last snapshot shows them
 
 	profiles *profileLedger // has a lock of its own
 }
@@ -82,6 +84,9 @@ func (l *ledger) count(c *diff.Comparison, names *normalize.Names, b *budget) *k
 	c = l.rename(c, names)
 	route := l.tally.Add(c)
 	l.series.add(route, c, l.tally)
+	if c.Time.Before(l.since) {
+		return nil
+	}
 	l.profiles.add(route, c)
 	if !l.shelf.wanted(route, c) {
 		return nil
@@ -90,7 +95,7 @@ func (l *ledger) count(c *diff.Comparison, names *normalize.Names, b *budget) *k
 	if !b.take(held) {
 		return nil
 	}
-	k := &kept{route: route, held: held}
+	k := &kept{route: route, at: micros(c.Time), held: held}
 	l.shelf.put(k, c.Time)
 	return k
 }

@@ -242,7 +242,7 @@ func loadShelf(ctx context.Context, from querier, run int64, into *shelf) error 
 		if err := scan(&id, &at, &route, &p.field, &p.level, &p.slot, &p.score); err != nil {
 			return err
 		}
-		into.restore(id, route, p, time.UnixMicro(at))
+		into.restore(id, at, route, p)
 		return nil
 	})
 	return err
@@ -250,10 +250,10 @@ func loadShelf(ctx context.Context, from querier, run int64, into *shelf) error 
 
 // restore puts a stored exchange back in one of its places. Places beyond the present configuration stay until they are
 // displaced.
-func (s *shelf) restore(id int64, route string, p keptPlace, at time.Time) {
+func (s *shelf) restore(id, at int64, route string, p keptPlace) {
 	k := s.byID[id]
 	if k == nil {
-		k = &kept{id: id, route: route}
+		k = &kept{id: id, at: at, route: route}
 		s.byID[id] = k
 	}
 	r := s.reservoir(s.route(route), p.place)
@@ -263,7 +263,7 @@ func (s *shelf) restore(id int64, route string, p keptPlace, at time.Time) {
 	k.places = append(k.places, p)
 	r.add(entry{k, p.slot, p.score})
 	if p.slot == slotLatest {
-		r.due = at.Add(latestEvery)
+		r.due = time.UnixMicro(at).Add(latestEvery)
 	}
 	s.routes[route].changed = true
 }

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
-)
 
-// Closed is a database that no service has open, and that none can open meanwhile.
-type Closed struct{ file *database }
+	"shadowdiff/traffic"
+)
 
 // Purge says what is to be deleted of what was kept of requests and answers: samples, and the profiles and attributes
 // that hold values of them. Counts stay, and so does the verdict.
@@ -30,6 +26,9 @@ type Purged struct {
 	Samples, SampleBytes   int64
 	Profiles, ProfileBytes int64 // of fields, and the attributes of routes
 }
+
+// Closed is a database that no service has open, and that none can open meanwhile.
+type Closed struct{ file *database }
 
 // OpenClosed takes a database that exists. It refuses one that a service has open, and all that Open refuses; a damaged
 // one is refused, too, and left as it is.
@@ -53,21 +52,47 @@ func (c *Closed) Close() error { return c.file.close() }
 // Size is the bytes of the file with its log.
 func (c *Closed) Size() int64 { return c.file.size() }
 
-// Count tells what a purge would delete. A run that does not exist is ErrNotFound.
-func (c *Closed) Count(ctx context.Context, p Purge) (Purged, error) {
-	var n Purged
-	runs, err := c.runs(ctx, p.Run)
+// CountPurge tells what a purge would delete. A run that does not exist is ErrNotFound.
+func (c *Closed) CountPurge(ctx context.Context, p Purge) (Purged, error) {
+	runs, err := c.file.runs(ctx, p.Run)
 	if err != nil {
-		return n, err
+		return Purged{}, err
 	}
+	return c.file.countPurge(ctx, p, runs)
+}
+
+// PurgeTimes are the stretches in which what a purge deletes was asked: for what is kept of the same requests elsewhere.
+func (c *Closed) PurgeTimes(ctx context.Context, p Purge) ([]traffic.Span, error) {
+	return c.file.purgeTimes(ctx, p)
+}
+
+// Purge deletes, writes zeroes where it was, and gives the room back: nothing of it is left in the file or in its log,
+// nor of what was deleted before.
+func (c *Closed) Purge(ctx context.Context, p Purge, actor string) (Purged, error) {
+	runs, err := c.file.runs(ctx, p.Run)
+	if err != nil {
+		return Purged{}, err
+	}
+	n, err := c.file.countPurge(ctx, p, runs)
+	if err != nil {
+		return Purged{}, err
+	}
+	if err := c.file.delete(ctx, p, runs, activityOf(p, n, actor)); err != nil {
+		return Purged{}, err
+	}
+	return n, c.file.scrub(ctx)
+}
+
+// countPurge counts what the disk has.
+func (d *database) countPurge(ctx context.Context, p Purge, runs []int64) (n Purged, err error) {
 	condition, args := p.samples(runs)
-	err = c.file.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(head) + length(bodies)), 0) FROM sample
+	err = d.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(head) + length(bodies)), 0) FROM sample
 		WHERE `+condition, args...).Scan(&n.Samples, &n.SampleBytes)
 	condition, args = p.profiles(runs)
 	for _, table := range []string{"profile", "attribute"} {
 		var count, bytes int64
 		if err == nil {
-			err = c.file.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(blob)), 0) FROM `+table+`
+			err = d.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(blob)), 0) FROM `+table+`
 				WHERE `+condition, args...).Scan(&count, &bytes)
 		}
 		n.Profiles, n.ProfileBytes = n.Profiles+count, n.ProfileBytes+bytes
@@ -78,36 +103,20 @@ func (c *Closed) Count(ctx context.Context, p Purge) (Purged, error) {
 	return n, nil
 }
 
-// Purge deletes, writes zeroes where it was, and gives the room back: nothing of it is left in the file or in its log,
-// nor of what was deleted before.
-func (c *Closed) Purge(ctx context.Context, p Purge, actor string) (Purged, error) {
-	n, err := c.Count(ctx, p)
-	if err != nil {
-		return Purged{}, err
+// delete deletes all of it, or nothing. Where it was stand zeroes.
+func (d *database) delete(ctx context.Context, p Purge, runs []int64, told Activity) error {
+	if err := d.deleteRows(ctx, p, runs, told); err != nil {
+		return explain(d.path, fmt.Errorf("purge: nothing was deleted: %w", err))
 	}
-	runs, err := c.runs(ctx, p.Run)
-	if err != nil {
-		return Purged{}, err
-	}
-	if _, err := c.file.write.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
-		return Purged{}, fmt.Errorf("purge: %w", err)
-	}
-	if err := c.delete(ctx, p, runs, activityOf(p, n, actor)); err != nil {
-		return Purged{}, explain(c.file.path, fmt.Errorf("purge: nothing was deleted: %w", err))
-	}
-	for _, statement := range []string{ // the first brings the zeroes to the file, so that the second leaves none of it on the disk
-		`PRAGMA wal_checkpoint(TRUNCATE)`, `VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`,
-	} {
-		if _, err := c.file.write.ExecContext(ctx, statement); err != nil {
-			return n, explain(c.file.path, fmt.Errorf("it was deleted, but the file could not be cleaned up; purge again: %w", err))
-		}
-	}
-	return n, nil
+	return nil
 }
 
-func (c *Closed) delete(ctx context.Context, p Purge, runs []int64, told Activity) error {
-	pool := c.file.write.now.Load()
-	tx, err := pool.BeginTx(ctx, nil)
+func (d *database) deleteRows(ctx context.Context, p Purge, runs []int64, told Activity) error {
+	if _, err := d.write.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
+		return err
+	}
+	defer d.write.ExecContext(context.WithoutCancel(ctx), `PRAGMA secure_delete = OFF`) // it costs whatever is replaced later
+	tx, err := d.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -131,8 +140,38 @@ func (c *Closed) delete(ctx context.Context, p Purge, runs []int64, told Activit
 	return tx.Commit()
 }
 
+// scrub gives the room back: nothing of what was deleted is left in the file or in its log.
+func (d *database) scrub(ctx context.Context) error {
+	err := d.emptyLog(ctx) // with the zeroes, so that the next step leaves none of it on the disk
+	if err == nil {
+		_, err = d.write.ExecContext(ctx, `VACUUM`)
+	}
+	if err == nil {
+		err = d.emptyLog(ctx)
+	}
+	if err != nil {
+		return explain(d.path, fmt.Errorf("it was deleted, but the file could not be cleaned up; purge again: %w", err))
+	}
+	return nil
+}
+
+// emptyTries is how often the log is tried to be emptied. Each waits for a second, as everything that is written does.
+const emptyTries = 30
+
+// emptyLog merges the log into the file and cuts it off, when those who read have come to their end.
+func (d *database) emptyLog(ctx context.Context) error {
+	for range emptyTries {
+		var busy, pages, merged int64
+		err := d.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &merged)
+		if err != nil || busy == 0 {
+			return err
+		}
+	}
+	return errors.New("somebody reads it all the while")
+}
+
 // runs are the ids that a name stands for; nil for all of them.
-func (c *Closed) runs(ctx context.Context, name string) ([]int64, error) {
+func (d *database) runs(ctx context.Context, name string) ([]int64, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -140,7 +179,7 @@ func (c *Closed) runs(ctx context.Context, name string) ([]int64, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		condition, args = `id = ?1`, id
 	}
-	rows, err := c.file.read.QueryContext(ctx, `SELECT id FROM run WHERE `+condition, args)
+	rows, err := d.read.QueryContext(ctx, `SELECT id FROM run WHERE `+condition, args)
 	ids, err := scanAll(rows, err, func(scan func(...any) error, id *int64) error { return scan(id) })
 	if err == nil && len(ids) == 0 {
 		err = ErrNotFound
@@ -149,6 +188,33 @@ func (c *Closed) runs(ctx context.Context, name string) ([]int64, error) {
 		return nil, fmt.Errorf("run %q: %w", name, err)
 	}
 	return ids, nil
+}
+
+func (d *database) purgeTimes(ctx context.Context, p Purge) ([]traffic.Span, error) {
+	until := p.until(time.Now())
+	runs, err := d.runs(ctx, p.Run)
+	if err != nil || runs == nil {
+		return []traffic.Span{{Until: until}}, err
+	}
+	condition, args := ofRuns(runs)
+	rows, err := d.read.QueryContext(ctx, `SELECT started, ended FROM (SELECT id AS run, started, ended FROM run) WHERE `+condition, args...)
+	return scanAll(rows, err, func(scan func(...any) error, s *traffic.Span) error {
+		var started, ended int64
+		err := scan(&started, &ended)
+		s.From, s.Until = fromMicros(started), until
+		if at := fromMicros(ended); ended > 0 && at.Before(until) {
+			s.Until = at
+		}
+		return err
+	})
+}
+
+// until is the end of what is to be deleted, given the present.
+func (p Purge) until(now time.Time) time.Time {
+	if p.Before.IsZero() || now.Before(p.Before) {
+		return now
+	}
+	return p.Before
 }
 
 // samples is the condition for a row of sample.
@@ -189,74 +255,4 @@ func activityOf(p Purge, n Purged, actor string) Activity {
 		detail += " from before " + p.Before.UTC().Format(time.RFC3339)
 	}
 	return Activity{Time: time.Now(), Actor: actor, Action: "purge", Detail: detail}
-}
-
-// Remains are the files of a database, in the order in which they can be removed.
-type Remains struct {
-	Files   []string // the database, its log, those set aside, and copies that were never finished
-	Backups []string // other databases of shadowdiff in the same folder: backups, or those of other services
-}
-
-// FindRemains lists what belongs to the database at path, whether that itself exists or not.
-func FindRemains(path string) (Remains, error) {
-	var found Remains
-	resolved, err := resolve(path)
-	if err != nil {
-		return found, err
-	}
-	entries, err := os.ReadDir(filepath.Dir(resolved))
-	if err != nil {
-		return found, err
-	}
-	for _, e := range entries {
-		file := filepath.Join(filepath.Dir(resolved), e.Name())
-		switch {
-		case !e.Type().IsRegular():
-		case belongs(file, resolved):
-			found.Files = append(found.Files, file)
-		case file != resolved+".lock" && ours(file):
-			found.Backups = append(found.Backups, file)
-		}
-	}
-	slices.Reverse(found.Files) // those with longer names first: a database never stands there without its log
-	return found, nil
-}
-
-// belongs tells whether a file is the database at path, or one that is made beside it and is named after it.
-func belongs(file, path string) bool {
-	after, ok := strings.CutPrefix(file, path)
-	if !ok {
-		return false
-	}
-	switch after {
-	case "", "-wal", "-shm", "-journal":
-		return true
-	}
-	for _, begin := range []string{".damaged-", ".replaced-", ".backup", ".new"} {
-		if rest, ok := strings.CutPrefix(after, begin); ok {
-			return begin[len(begin)-1] == '-' || strings.Trim(rest, "-0123456789journal") == ""
-		}
-	}
-	return false
-}
-
-// RemoveAll removes all files of a database that no service has open. The lock stays: it holds the number of a process,
-// and is what keeps a service away meanwhile.
-func RemoveAll(path string) error {
-	resolved, err := resolve(path)
-	if err != nil {
-		return err
-	}
-	held, err := takeLock(resolved)
-	if err != nil {
-		return err
-	}
-	defer held.Release()
-	found, err := FindRemains(resolved)
-	for _, file := range found.Files {
-		if failed := os.Remove(file); !errors.Is(failed, fs.ErrNotExist) {
-			err = errors.Join(err, failed)
-		}
-	}
-	return err
 }

@@ -173,23 +173,23 @@ func TestPurgeWithinLimits(t *testing.T) {
 	path, _ := stocked(t)
 	c := openClosed(t, path)
 	ctx := t.Context()
-	if n, err := c.Count(ctx, Purge{Before: noon.Add(time.Minute)}); err != nil || n.Samples != 2 || n.Profiles != 0 {
+	if n, err := c.CountPurge(ctx, Purge{Before: noon.Add(time.Minute)}); err != nil || n.Samples != 2 || n.Profiles != 0 {
 		t.Errorf("from before one: %+v, %v", n, err) // the runs are of today, and had not ended by then
 	}
-	if n, err := c.Count(ctx, Purge{Before: time.Now().Add(time.Hour)}); err != nil || n.Samples != 4 || n.Profiles < 2 {
+	if n, err := c.CountPurge(ctx, Purge{Before: time.Now().Add(time.Hour)}); err != nil || n.Samples != 4 || n.Profiles < 2 {
 		t.Errorf("from before now: %+v, %v", n, err)
 	}
-	if _, err := c.Count(ctx, Purge{Run: "three"}); !errors.Is(err, ErrNotFound) {
+	if _, err := c.CountPurge(ctx, Purge{Run: "three"}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a run that is not there: %v", err)
 	}
 	n, err := c.Purge(ctx, Purge{Run: "one"}, "purge")
 	if err != nil || n.Samples != 2 {
 		t.Errorf("a run: %+v, %v", n, err)
 	}
-	if left, err := c.Count(ctx, Purge{}); err != nil || left.Samples != 2 {
+	if left, err := c.CountPurge(ctx, Purge{}); err != nil || left.Samples != 2 {
 		t.Errorf("left: %+v, %v", left, err)
 	}
-	if n, err := c.Count(ctx, Purge{Run: "2"}); err != nil || n.Samples != 2 {
+	if n, err := c.CountPurge(ctx, Purge{Run: "2"}); err != nil || n.Samples != 2 {
 		t.Errorf("by its id: %+v, %v", n, err)
 	}
 }

@@ -159,7 +159,7 @@ func (db *DB) loadLedger(ctx context.Context, row *runRow) (*ledger, *diff.Talli
 		return nil, nil, fmt.Errorf("read run %d: %w", row.ID, err)
 	}
 	l := newLedger(row.Run, row.print, tallies, db.cfg, db.deps.Judge)
-	l.begunBy, l.ruleText = row.begunBy, row.ruleText
+	l.begunBy, l.ruleText, l.since = row.begunBy, row.ruleText, db.since
 	l.counters.before, l.counters.total, l.counters.ended = row.counters, row.counters, true
 	if err := loadShelf(ctx, db.file.read, row.ID, &l.shelf); err != nil {
 		return nil, nil, fmt.Errorf("read run %d: samples: %w", row.ID, err)
@@ -195,7 +195,7 @@ func (db *DB) newRun(ctx context.Context, b *Beginning) (*ledger, error) {
 		return nil, err
 	}
 	l := newLedger(run, b.Fingerprint, nil, db.cfg, db.deps.Judge)
-	l.begunBy, l.ruleText, l.unwritten = b.By, b.RuleText, true
+	l.begunBy, l.ruleText, l.unwritten, l.since = b.By, b.RuleText, true, db.since
 	err = db.transact(ctx, func(tx *sql.Tx) error {
 		w := writer{ctx: ctx, tx: tx, db: db, run: run.ID}
 		if err := w.runLine(l); err != nil {

@@ -96,6 +96,7 @@ func (e entry) tells() int32 { return (e.score + scoreBoth - 1) / scoreBoth }
 type kept struct {
 	id     int64 // 0 until it is on the disk
 	route  string
+	at     int64 // when it was asked, in microseconds
 	places []keptPlace
 	flying bool // a transaction with it is under way
 

@@ -75,9 +75,32 @@ func (db *DB) publish() {
 func (l *ledger) show(s *Snapshot) {
 	s.Run, s.Tallies, s.Counters = l.run, l.tallies, l.counters.total
 	s.samples = l.sampleIDs()
-	s.Verdict = withSamples(l.verdict, s.samples)
+	s.Verdict = l.filled()
 	l.seen = seen{l.verdict, l.run}
 	l.profiles.show()
+}
+
+// filledRoute is a route's verdict with the samples of its findings, and the one that it was made of.
+type filledRoute struct{ from, verdict *diff.Verdict }
+
+// filled is the verdict with the samples of its findings. What is said of a route that has not changed, and of which no
+// sample has come or gone, is that of the snapshot before.
+func (l *ledger) filled() *diff.Verdict {
+	if l.verdict == nil {
+		return nil
+	}
+	v := sampled(l.verdict, l.ids)
+	routes := make(map[string]filledRoute, len(l.verdict.Routes))
+	v.Routes = make([]*diff.Verdict, len(l.verdict.Routes))
+	for i, from := range l.verdict.Routes {
+		one := l.routes[*from.Route]
+		if one.from != from {
+			one = filledRoute{from, sampled(from, l.ids)}
+		}
+		routes[*from.Route], v.Routes[i] = one, one.verdict
+	}
+	l.routes = routes
+	return v
 }
 
 // seen is of what the last snapshot was made.
@@ -105,6 +128,7 @@ func (l *ledger) sampleIDs() map[string]map[string][]int64 {
 			next = maps.Clone(l.ids)
 		}
 		next[route] = s.ids()
+		delete(l.routes, route)
 	}
 	if next != nil {
 		l.ids = next
@@ -124,11 +148,18 @@ func (l *ledger) shelfChanged() bool {
 	return false
 }
 
-// withSamples copies the verdict with the samples of its findings: the judge may hand out the same one again.
+// withSamples copies a verdict and those of its routes with the samples of their findings.
 func withSamples(v *diff.Verdict, samples map[string]map[string][]int64) *diff.Verdict {
-	if v == nil {
-		return nil
+	filled := sampled(v, samples)
+	filled.Routes = make([]*diff.Verdict, len(v.Routes))
+	for i, route := range v.Routes {
+		filled.Routes[i] = sampled(route, samples)
 	}
+	return filled
+}
+
+// sampled copies a verdict with the samples of its findings: the judge may hand out the same one again.
+func sampled(v *diff.Verdict, samples map[string]map[string][]int64) *diff.Verdict {
 	filled := *v
 	filled.Differences = slices.Clone(v.Differences)
 	for i := range filled.Differences {
@@ -137,10 +168,6 @@ func withSamples(v *diff.Verdict, samples map[string]map[string][]int64) *diff.V
 		if f.Samples == nil {
 			f.Samples = []int64{} // "samples": []
 		}
-	}
-	filled.Routes = slices.Clone(v.Routes)
-	for i, route := range filled.Routes {
-		filled.Routes[i] = withSamples(route, samples)
 	}
 	return &filled
 }

@@ -51,6 +51,7 @@ type DB struct {
 
 	samplesFrom time.Time // samples wait until then, the disk having had no room for them
 	folds       folds     // of the routes' names, as they are on the disk
+	since       time.Time // what was asked before was purged, whatever run it is of
 
 	seriesNames map[nameKey]nameRef // some of those on the disk
 

@@ -56,7 +56,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.knows(r) {
+		if s.admits(r) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -24,6 +24,8 @@ type Metrics struct {
 	codes    [600]atomic.Pointer[prometheus.Counter] // of requests, by status, once there was one
 	request  prometheus.Histogram
 	shadows  [3]prometheus.Observer // by role
+
+	wrongTokens prometheus.Counter
 }
 
 // durations reach from a cache's answer to the default deadline of a shadow and beyond.
@@ -41,6 +43,9 @@ func NewMetrics() *Metrics {
 			Name: "shadowdiff_request_duration_seconds",
 			Help: "Time from a client's request to the end of the primary's answer.", Buckets: durations,
 		}),
+		wrongTokens: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "shadowdiff_wrong_tokens_total", Help: "Requests for the pages and the API that came with another token than web.token.",
+		}),
 	}
 	shadow := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "shadowdiff_shadow_duration_seconds",
@@ -49,7 +54,7 @@ func NewMetrics() *Metrics {
 	for _, role := range [...]multicast.Role{multicast.Secondary, multicast.Candidate} {
 		m.shadows[role] = shadow.WithLabelValues(role.String())
 	}
-	m.registry.MustRegister(m.requests, m.request, shadow,
+	m.registry.MustRegister(m.requests, m.request, m.wrongTokens, shadow,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

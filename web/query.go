@@ -81,8 +81,12 @@ func (q query) moment(name string) (time.Time, error) {
 	if v == "" {
 		return time.Time{}, nil
 	}
+	return momentOf(name, v, q.now)
+}
+
+func momentOf(name, v string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
-		return q.now.Add(-d), nil
+		return now.Add(-d), nil
 	}
 	t, err := time.Parse(time.RFC3339, v)
 	if err != nil {

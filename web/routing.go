@@ -115,6 +115,7 @@ func (s *Server) routeAPI(r chi.Router) {
 	r.Get("/reload", s.api(s.reloadState))
 	r.With(s.writable).Post("/reload", s.api(s.postReload))
 	r.With(s.writable).Post("/backup", s.api(s.postBackup))
+	r.With(s.writable).Post("/purge", s.api(s.postPurge))
 	r.Get("/events", s.api(s.events))
 }
 
@@ -195,7 +196,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if now.Phase != PhaseServing {
 		status = http.StatusServiceUnavailable
 	}
-	if !s.knows(r) {
+	if !s.admits(r) {
 		return writeStatus(w, status, health{Status: now.Phase})
 	}
 	h := health{Status: now.Phase, Store: "ok", Shadowing: "on", Failed: now.Failed}

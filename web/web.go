@@ -18,6 +18,7 @@ import (
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
+	"shadowdiff/record"
 	"shadowdiff/store"
 )
 
@@ -46,6 +47,8 @@ type Deps struct {
 	// while Instance names a file.
 	Reload func(ctx context.Context, actor string) Reload
 
+	Recorder *record.Recorder // of the traffic; nil: none is recorded
+
 	// BeginRun begins a run under the configuration in force. Its errors wrap store.ErrRunText where a text is not usable.
 	BeginRun func(ctx context.Context, b RunBeginning) (store.Run, error)
 }
@@ -63,6 +66,7 @@ type Server struct {
 	kept       atomic.Bool   // the switch or the rate was set here, now or before a restart
 	recent     recent        // the last minutes, for charts
 	marks      marks         // of the fields of the last snapshot read
+	guesses    guesses       // at the token
 	streams    atomic.Int64  // event streams open now
 	asking     atomic.Int32  // samples that are asked again now
 	shrinking  atomic.Int32  // likewise made smaller

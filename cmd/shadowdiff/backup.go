@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -97,17 +96,13 @@ func (c *gateClient) backup(ctx context.Context, base string, to io.Writer) (siz
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", base, err)
 	}
-	req.Header.Set("User-Agent", "shadowdiff-backup/"+readBuildInfo().Version)
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	resp, err := c.http.Do(req)
+	resp, err := c.send(base, "backup", req)
 	if err != nil {
-		return 0, unanswered(base, err)
+		return 0, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return 0, refusedBackup(base, resp)
+		return 0, undone(base, resp)
 	}
 	body := bufio.NewReader(resp.Body)
 	if begin, err := body.Peek(16); err != nil || string(begin) != "SQLite format 3\x00" {
@@ -118,17 +113,4 @@ func (c *gateClient) backup(ctx context.Context, base string, to io.Writer) (siz
 		return 0, fmt.Errorf("%s: the backup broke off after %s: %w", base, humanize.IBytes(uint64(size)), err)
 	}
 	return size, nil
-}
-
-// refusedBackup says why there is none: the disk's lack of room stands in the answer.
-func refusedBackup(base string, resp *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if err != nil {
-		return fmt.Errorf("%s: %s: the answer broke off: %w", base, resp.Status, err)
-	}
-	var problem struct{ Detail string }
-	if resp.StatusCode == http.StatusInsufficientStorage && json.Unmarshal(body, &problem) == nil {
-		return fmt.Errorf("%s: %s", base, problem.Detail)
-	}
-	return refusal(base, resp, body)
 }

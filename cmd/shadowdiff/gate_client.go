@@ -123,17 +123,13 @@ func (c *gateClient) get(ctx context.Context, base, path string, params url.Valu
 		return nil, final{fmt.Errorf("%s: %w", base, err)}
 	}
 	req.Header.Set("Accept", accept)
-	req.Header.Set("User-Agent", "shadowdiff-gate/"+readBuildInfo().Version)
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
 	before := c.kept[address]
 	if before.tag != "" {
 		req.Header.Set("If-None-Match", before.tag)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.send(base, "gate", req)
 	if err != nil {
-		return nil, unanswered(base, err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNotModified && before.tag != "" {
@@ -153,6 +149,19 @@ func (c *gateClient) get(ctx context.Context, base, path string, params url.Valu
 		c.kept[address] = keptAnswer{tag, body}
 	}
 	return body, nil
+}
+
+// send sends a request of a command, with the token.
+func (c *gateClient) send(base, command string, req *http.Request) (*http.Response, error) {
+	req.Header.Set("User-Agent", "shadowdiff-"+command+"/"+readBuildInfo().Version)
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, unanswered(base, err)
+	}
+	return resp, nil
 }
 
 // unanswered words why there was no answer. A certificate that is not trusted stays so.
@@ -191,6 +200,19 @@ func refusal(base string, resp *http.Response, body []byte) error {
 		return fmt.Errorf("%s: %s", base, resp.Status)
 	}
 	return final{err}
+}
+
+// undone says why something was not done: what only the service knows, as that its disk has no room, stands in the answer.
+func undone(base string, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return fmt.Errorf("%s: %s: the answer broke off: %w", base, resp.Status, err)
+	}
+	var problem struct{ Detail string }
+	if resp.StatusCode >= 500 && json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
+		return fmt.Errorf("%s: %s", base, problem.Detail)
+	}
+	return refusal(base, resp, body)
 }
 
 // answer is GET /api/v1/equivalence.

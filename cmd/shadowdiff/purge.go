@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -18,25 +17,29 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"shadowdiff/store"
+	"shadowdiff/traffic"
 )
 
 const purgeHelp = `
-Usage: shadowdiff purge {-db FILE | -config FILE} {-samples | -before TIME | -run NAME | -all} [-yes]
+Usage: shadowdiff purge {-db FILE | -config FILE | -url URL} {-samples | -before TIME | -run NAME | -all} [-yes]
 
-Deletes what was kept of requests and answers: samples, and what is known of the values in fields and requests. Counts stay,
-and so does the verdict. The room is given back, and nothing of it is left in the file. With -all the database itself is
-deleted, with its log, and those that were set aside as damaged or replaced. Recordings and backups are named and not touched.
+Deletes what was kept of requests and answers: samples, what is known of the values in fields and requests, and, but with -db
+alone, what was recorded meanwhile. Counts stay, and so does the verdict. The room is given back, and nothing of it is left in
+the database. With -all the database itself is deleted, with its log, those that were set aside as damaged or replaced, and
+all recordings. Backups are named and not touched.
 
-It says first what will be deleted, and asks, where it can; elsewhere -yes is needed. A database in use is refused: stop its
-shadowdiff first. Exit code 0, or 2 for trouble.
+-url has a running shadowdiff do it, which goes on; -db and -config are for one that is stopped: what is in use is refused. It
+says first what will be deleted, and asks, where it can; elsewhere -yes is needed. A token is read from -token-file, or from
+the environment variable SHADOWDIFF_TOKEN. Exit code 0, or 2 for trouble.
 
-  shadowdiff purge -db shadowdiff.db -samples
+  shadowdiff purge -url http://127.0.0.1:8881 -samples
   shadowdiff purge -db shadowdiff.db -before 7d -yes
   shadowdiff purge -config shadowdiff.yaml -all`
 
 // purge is what was asked for.
 type purge struct {
-	db, recordings string
+	db, recordings string // empty: there are none, or they are not meant
+	url            string // of a service that is to do it
 	all, yes       bool
 	what           store.Purge
 	std            stdio
@@ -45,17 +48,20 @@ type purge struct {
 // runPurge deletes what was kept of requests and answers.
 func runPurge(args []string, std stdio) int {
 	flags := newFlagSet("purge", purgeHelp)
-	db := flags.String("db", "", "the database, a `FILE` (store.path)")
-	file := flags.String("config", "", "take the database from this YAML `FILE`, and name the recordings")
-	samples := flags.Bool("samples", false, "all samples, profiles and attributes")
-	before := flags.String("before", "", "samples from before this `TIME`: 7d (so long ago), 2026-11-30 or\n2026-11-30T10:00:00Z; and the profiles of runs that had ended by then")
-	run := flags.String("run", "", "samples, profiles and attributes of the runs with this `NAME`, or id")
-	all := flags.Bool("all", false, "the database itself, and those set aside")
-	yes := flags.Bool("yes", false, "do not ask")
+	p := purge{std: std}
+	flags.StringVar(&p.db, "db", "", "the database, a `FILE` (store.path)")
+	file := flags.String("config", "", "the database and the recordings that this YAML `FILE` names")
+	flags.StringVar(&p.url, "url", "", "have the shadowdiff do it whose dashboard has this `URL`")
+	tokenFile := flags.String("token-file", "", "read the token (web.token) from this `FILE`")
+	ca := flags.String("ca", "", "trust the certificates in this PEM `FILE`, too")
+	samples := flags.Bool("samples", false, "all samples, profiles and attributes, and all recordings")
+	before := flags.String("before", "", "samples and recordings from before this `TIME`: 7d (so long ago), 2026-11-30 or\n2026-11-30T10:00:00Z; and the profiles of runs that had ended by then")
+	flags.StringVar(&p.what.Run, "run", "", "samples, profiles and attributes of the runs with this `NAME`, or id, and what\nwas recorded while they were in force")
+	flags.BoolVar(&p.all, "all", false, "the database itself, those set aside, and all recordings")
+	flags.BoolVar(&p.yes, "yes", false, "do not ask")
 	if code, done := parse(flags, args, std); done {
 		return code
 	}
-	p := purge{db: *db, all: *all, yes: *yes, std: std, what: store.Purge{Run: *run}}
 	err := p.limit(*samples, *before)
 	if flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q; flags begin with a dash", flags.Arg(0))
@@ -67,6 +73,8 @@ func runPurge(args []string, std stdio) int {
 	defer stop()
 	switch {
 	case err != nil:
+	case p.url != "":
+		err = p.there(ctx, *tokenFile, *ca)
 	case p.all:
 		err = p.remove()
 	default:
@@ -112,8 +120,20 @@ func timeBefore(text string, now time.Time) (time.Time, error) {
 	return now.Add(-ago), nil
 }
 
-// find learns which files are meant.
-func (p *purge) find(file string) error {
+// find learns which files are meant, or which service.
+func (p *purge) find(file string) (err error) {
+	if p.url != "" {
+		switch {
+		case file != "" || p.db != "":
+			return errors.New("-url excludes -db and -config: the service knows its files")
+		case p.all:
+			return errors.New("-all deletes the database itself, which a running shadowdiff needs: stop it and give -config or -db, or delete what is in it with -samples")
+		}
+		if p.url, err = dashboardURL(p.url); err != nil {
+			return fmt.Errorf("-url: %w", err)
+		}
+		return nil
+	}
 	if file != "" {
 		cfg, faults := readConfig(file, nil, os.LookupEnv)
 		if len(faults) > 0 {
@@ -125,37 +145,41 @@ func (p *purge) find(file string) error {
 		}
 	}
 	if p.db == "" {
-		return errors.New("no database is named: give -db FILE, or -config FILE")
+		return errors.New("no database is named: give -db FILE, -config FILE, or -url URL for a shadowdiff that runs")
 	}
 	return nil
 }
 
-// delete takes something out of the database.
+// delete takes something out of the database, and out of the recordings.
 func (p *purge) delete(ctx context.Context) (err error) {
 	db, err := store.OpenClosed(p.db)
 	if err != nil {
 		return p.whyNot(err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	n, err := db.Count(ctx, p.what)
+	n, err := db.CountPurge(ctx, p.what)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("no run is called %q: the page /runs lists them", p.what.Run)
 	}
 	if err != nil {
 		return err
 	}
-	size := db.Size()
-	fmt.Fprintf(p.std.out, "%s (%s) has, of what is to be deleted: %s\n", p.db, bytesText(size), purgedText(n))
+	times, err := db.PurgeTimes(ctx, p.what)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.std.out, "%s (%s) has, of what is to be deleted: %s\n", p.db, bytesText(db.Size()), purgedText(n))
+	if err := p.nameRecorded(times); err != nil {
+		return err
+	}
 	found, err := store.FindRemains(p.db)
 	if err != nil {
 		return err
 	}
-	for _, file := range found.Files[:len(found.Files)-1] {
-		if strings.Contains(filepath.Base(file), ".damaged-") || strings.Contains(filepath.Base(file), ".replaced-") {
-			fmt.Fprintf(p.std.out, "not touched: %s (%s), set aside; -all removes it\n", file, bytesText(sizeOf(file)))
-		}
+	for _, file := range found.Aside() {
+		fmt.Fprintf(p.std.out, "not touched: %s (%s), set aside; -all removes it\n", file, bytesText(sizeOf(file)))
 	}
-	p.nameOthers(found)
+	p.nameBackups(found)
 	if err := p.confirm(); err != nil {
 		return err
 	}
@@ -163,16 +187,21 @@ func (p *purge) delete(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintf(p.std.out, "deleted: %s; the file has %s now\n", purgedText(n), bytesText(db.Size()))
-	return nil
+	return p.deleteRecorded(times)
 }
 
-// remove takes the database itself away.
+// remove takes the database itself away, and the recordings.
 func (p *purge) remove() error {
 	found, err := store.FindRemains(p.db)
 	if err != nil {
 		return err
 	}
-	if len(found.Files) == 0 {
+	ever := []traffic.Span{{Until: time.Now()}}
+	recorded, err := p.recorded(ever)
+	if err != nil {
+		return err
+	}
+	if len(found.Files) == 0 && recorded.Files == 0 {
 		return fmt.Errorf("%s does not exist, nor anything beside it that was made of it", p.db)
 	}
 	total := int64(0)
@@ -181,7 +210,10 @@ func (p *purge) remove() error {
 		total += size
 		fmt.Fprintf(p.std.out, "to be deleted: %s (%s)\n", file, bytesText(size))
 	}
-	p.nameOthers(found)
+	if err := p.nameRecorded(ever); err != nil {
+		return err
+	}
+	p.nameBackups(found)
 	if err := p.confirm(); err != nil {
 		return err
 	}
@@ -189,7 +221,34 @@ func (p *purge) remove() error {
 		return p.whyNot(err)
 	}
 	fmt.Fprintf(p.std.out, "deleted: %s, %s\n", plural(len(found.Files), "file"), bytesText(total))
-	return nil
+	return p.deleteRecorded(ever)
+}
+
+// recorded tells how much of the recordings is to be looked through.
+func (p *purge) recorded(times []traffic.Span) (traffic.Purged, error) {
+	if p.recordings == "" {
+		return traffic.Purged{}, nil
+	}
+	return traffic.Within(p.recordings, times)
+}
+
+func (p *purge) nameRecorded(times []traffic.Span) error {
+	n, err := p.recorded(times)
+	if err == nil && n.Files > 0 {
+		fmt.Fprintf(p.std.out, "%s has, of what is to be deleted: %s\n", p.recordings, atMostText(n))
+	}
+	return err
+}
+
+func (p *purge) deleteRecorded(times []traffic.Span) error {
+	if p.recordings == "" {
+		return nil
+	}
+	n, err := traffic.Purge(p.recordings, times)
+	if n.Files > 0 {
+		fmt.Fprintf(p.std.out, "deleted: %s\n", recordedText(n))
+	}
+	return err
 }
 
 // whyNot adds what else can be done about a database that cannot be opened.
@@ -200,24 +259,10 @@ func (p *purge) whyNot(err error) error {
 	return err
 }
 
-// nameOthers tells what holds requests and answers, too, and stays.
-func (p *purge) nameOthers(found store.Remains) {
+// nameBackups tells what holds requests and answers, too, and stays.
+func (p *purge) nameBackups(found store.Remains) {
 	for _, file := range found.Backups {
 		fmt.Fprintf(p.std.out, "not touched: %s (%s), a backup, or the database of another shadowdiff\n", file, bytesText(sizeOf(file)))
-	}
-	if p.recordings == "" {
-		return
-	}
-	count, total := 0, int64(0)
-	err := filepath.WalkDir(p.recordings, func(file string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			count, total = count+1, total+sizeOf(file)
-		}
-		return err
-	})
-	if err == nil && count > 0 {
-		fmt.Fprintf(p.std.out, "not touched: %s (%s, %s), the recordings; remove the folder to be rid of them\n",
-			p.recordings, plural(count, "file"), bytesText(total))
 	}
 }
 
@@ -250,6 +295,16 @@ func agreed(in io.Reader) error {
 func purgedText(n store.Purged) string {
 	return fmt.Sprintf("%s (%s), %s of fields and routes (%s)", plural(int(n.Samples), "sample"), bytesText(n.SampleBytes),
 		plural(int(n.Profiles), "profile"), bytesText(n.ProfileBytes))
+}
+
+// recordedText is what was taken out of recordings.
+func recordedText(n traffic.Purged) string {
+	return fmt.Sprintf("%s in %s of recordings (%s)", plural(int(n.Exchanges), "exchange"), plural(int(n.Files), "file"), bytesText(n.Bytes))
+}
+
+// atMostText is what will be, before they are looked through.
+func atMostText(n traffic.Purged) string {
+	return "at most " + recordedText(n)
 }
 
 func bytesText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

@@ -106,10 +106,10 @@ func TestPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs = purgeWith("-config", config, "-all", "-yes")
-	if code != exitOK || errs != "" || !strings.Contains(out, "not touched: "+recordings+" (1 file, 1 B)") || !strings.Contains(out, "\ndeleted: 2 files, ") {
+	if code != exitOK || errs != "" || !strings.Contains(out, recordings+" has, of what is to be deleted: at most ") || !strings.Contains(out, "\ndeleted: 2 files, ") {
 		t.Errorf("all: %d, %q, %q", code, out, errs)
 	}
-	for name, stays := range map[string]bool{file: false, aside: false, backup: true, recordings: true} {
+	for name, stays := range map[string]bool{file: false, aside: false, backup: true, recordings: true, filepath.Join(recordings, "x.ndjson.zst"): false} {
 		if _, err := os.Stat(name); (err == nil) != stays {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -126,6 +126,9 @@ func TestPurgeTrouble(t *testing.T) {
 		`no run is called "v2"`:                              {"-db", file, "-run", "v2", "-yes"},
 		"does not exist: -db names the file that store.path": {"-db", file + "x", "-samples", "-yes"},
 		`unexpected argument "now"`:                          {"-db", file, "-samples", "now"},
+		"-url excludes -db and -config":                      {"-db", file, "-url", "http://127.0.0.1:8881", "-samples"},
+		"-all deletes the database itself":                   {"-url", "http://127.0.0.1:8881", "-all"},
+		"-url: not a URL":                                    {"-url", "127.0.0.1:8881", "-samples"},
 	} {
 		if code, _, errs := purgeWith(args...); code != exitTrouble || !strings.Contains(errs, want) {
 			t.Errorf("%q: %d, %q", args, code, errs)

@@ -142,9 +142,9 @@ func (s *service) deliver() multicast.Deliver {
 	return nil
 }
 
-// openPages sets up the admin side, and the switch and the rate as they were last set there.
-func (s *service) openPages(cfg config, metrics *web.Metrics) error {
-	s.web = web.New(cfg.Web, web.Deps{
+// newPages makes the admin side of a configuration.
+func (s *service) newPages(cfg config, metrics *web.Metrics) *web.Server {
+	return web.New(cfg.Web, web.Deps{
 		Log:       s.log,
 		DB:        s.db,
 		Proxy:     s.proxy,
@@ -162,7 +162,13 @@ func (s *service) openPages(cfg config, metrics *web.Metrics) error {
 		Comparer: func() (*diff.Comparer, error) { return s.judging.Load().beside() },
 		Reload:   s.reload,
 		BeginRun: s.beginRun,
+		Recorder: s.record.recorder,
 	})
+}
+
+// openPages sets up the admin side, and the switch and the rate as they were last set there.
+func (s *service) openPages(cfg config, metrics *web.Metrics) error {
+	s.web = s.newPages(cfg, metrics)
 	s.webhook = web.NewWebhook(web.WebhookDeps{
 		Log: s.log, DB: s.db, Metrics: metrics, Page: s.dashboard,
 		Config: func() web.WebhookConfig { return s.cfg.Load().Webhook },
@@ -189,6 +195,7 @@ func (s *service) close() error {
 			}
 		}
 	}
+	errs = append(errs, s.record.close())
 	if s.db != nil {
 		errs = append(errs, s.db.Close())
 	}
@@ -302,8 +309,11 @@ func (s *service) announce() {
 	s.warn(nil, cfg)
 }
 
-// ProxyURL is where clients go, with the port that was taken.
+// ProxyURL is where clients go, with the port that was taken; empty where none are served, as in a replay.
 func (s *service) ProxyURL() string {
+	if s.traffic == nil {
+		return ""
+	}
 	if s.cfg.Load().TLS.Cert != "" {
 		return listenerURL("https", s.traffic)
 	}
