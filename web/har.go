@@ -213,7 +213,7 @@ func harRequestOf(sample *store.Sample, base string) harRequest {
 		}
 	}
 	if len(req.Body) > 0 {
-		body := bodyOf(req.Body)
+		body := diff.NewCaseBody(req.Body)
 		h.PostData = &harPost{MimeType: req.Header.Get("Content-Type"), Params: []harPair{}, Text: body.Body, Encoding: body.Encoding}
 		if sample.RequestCut {
 			h.PostData.Comment = "cut off when it was kept"
@@ -224,7 +224,7 @@ func harRequestOf(sample *store.Sample, base string) harRequest {
 
 func harResponseOf(sample *store.Sample, role multicast.Role) harResponse {
 	resp := &sample.Responses[role]
-	body := bodyOf(resp.Body)
+	body := diff.NewCaseBody(resp.Body)
 	h := harResponse{
 		Status: resp.Status, StatusText: http.StatusText(resp.Status), HTTPVersion: "HTTP/1.1", Cookies: []harCookie{},
 		Headers: harHeaders(resp.Header), RedirectURL: resp.Header.Get("Location"), HeadersSize: -1, BodySize: resp.Size,

@@ -2,14 +2,12 @@ package web
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -56,7 +54,7 @@ type requestAnswer struct {
 	Host    string      `json:"host"`
 	Header  http.Header `json:"header"`
 	Trailer http.Header `json:"trailer,omitempty"`
-	bodyAnswer
+	diff.CaseBody
 }
 
 type responseAnswer struct {
@@ -64,22 +62,9 @@ type responseAnswer struct {
 	Detail  string      `json:"detail,omitempty"`
 	Header  http.Header `json:"header"`
 	Trailer http.Header `json:"trailer,omitempty"`
-	bodyAnswer
+	diff.CaseBody
 	BodyCut bool   `json:"body_cut"`       // the body here is shorter than the one sent
 	Hash    string `json:"hash,omitempty"` // SHA-256 of the whole body, when it was over the cap
-}
-
-// bodyAnswer is a body as text, or in base64 when it is not UTF-8.
-type bodyAnswer struct {
-	Body     string `json:"body"`
-	Encoding string `json:"body_encoding,omitempty"` // "base64", or left out
-}
-
-func bodyOf(b []byte) bodyAnswer {
-	if utf8.Valid(b) {
-		return bodyAnswer{Body: string(b)}
-	}
-	return bodyAnswer{Body: base64.StdEncoding.EncodeToString(b), Encoding: "base64"}
 }
 
 // sampleParameters are the filters that a list of samples takes.
@@ -351,7 +336,7 @@ func (s *Server) sampleAnswer(sample *store.Sample) sampleAnswer {
 		sampleItem: s.sampleItem(sample),
 		Request: requestAnswer{
 			Method: req.Method, Target: req.Target, Host: req.Host, Header: headerOf(req.Header), Trailer: req.Trailer,
-			bodyAnswer: bodyOf(req.Body),
+			CaseBody: diff.NewCaseBody(req.Body),
 		},
 		Responses: map[string]responseAnswer{}, Redactions: sample.Redactions,
 		Candidate: append([]diff.Difference{}, sample.Candidate...), Control: append([]diff.Difference{}, sample.Control...),
@@ -363,7 +348,7 @@ func (s *Server) sampleAnswer(sample *store.Sample) sampleAnswer {
 		}
 		answer := responseAnswer{
 			legItem: legOf(resp), Detail: resp.Detail, Header: headerOf(resp.Header), Trailer: resp.Trailer,
-			bodyAnswer: bodyOf(resp.Body), BodyCut: sample.BodyCut[role],
+			CaseBody: diff.NewCaseBody(resp.Body), BodyCut: sample.BodyCut[role],
 		}
 		if resp.Over {
 			answer.Hash = hex.EncodeToString(resp.Hash[:])

@@ -305,7 +305,7 @@ func (k *shrinking) show(req *multicast.Request, a *shrunk) {
 	a.request = least
 	a.Request = requestAnswer{
 		Method: least.Method, Target: least.Target, Host: least.Host, Header: headerOf(least.Header), Trailer: least.Trailer,
-		bodyAnswer: bodyOf(least.Body),
+		CaseBody: diff.NewCaseBody(least.Body),
 	}
 	base := k.server.address(multicast.Candidate)
 	if base == "" {
