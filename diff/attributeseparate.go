@@ -47,7 +47,7 @@ const (
 	separateList   = 5
 	separateSet    = attributeValues // values that are told together
 	separateNamed  = 6               // and those of them that the sentence names
-	separateLooked = 8 // attributes that are named where none separates
+	separateLooked = 8               // attributes that are named where none separates
 )
 
 // Separating tells which attributes separate the requests in which a field differs from the others. So many are tried

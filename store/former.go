@@ -43,6 +43,19 @@ func (db *DB) Steady(ctx context.Context) {
 	}
 }
 
+// Moment is the latest snapshot with the profile of a field and the attributes of its route as they were at that moment, if
+// Steady was called; nil where there are none.
+func (db *DB) Moment(route, field string) (*Snapshot, *diff.FieldProfile, *diff.RouteAttributes) {
+	db.showing.RLock()
+	defer db.showing.RUnlock()
+	snap := db.snapshot.Load()
+	l := db.ledgers.get(snap.Run.ID)
+	if l == nil {
+		return snap, nil, nil
+	}
+	return snap, l.profiles.profileOf(route, field), l.profiles.attributesOf(route)
+}
+
 // look notes that somebody looks, and tells whether what is read is steady already.
 func (p *profileLedger) look() bool {
 	p.mu.Lock()

@@ -19,14 +19,9 @@ func TestProfilesStandWithTheSnapshot(t *testing.T) {
 	agree := func(when string, want int64) {
 		t.Helper()
 		db.Steady(t.Context())
-		snap := db.Snapshot()
-		f, err := db.Profile(t.Context(), run.ID, "GET /shop", "body.price")
-		if err != nil {
-			t.Fatal(when, err)
-		}
-		a, err := db.Attributes(t.Context(), run.ID, "GET /shop")
-		if err != nil {
-			t.Fatal(when, err)
+		snap, f, a := db.Moment("GET /shop", "body.price")
+		if f == nil || a == nil {
+			t.Fatalf("%s: there is no profile, or there are no attributes", when)
 		}
 		if n := snap.Tallies.Total.Compared; n != want || f.Exchanges != n || a.Compared != n {
 			t.Errorf("%s: the snapshot has %d, the profile %d, the attributes %d, want %d", when, n, f.Exchanges, a.Compared, want)
@@ -55,6 +50,9 @@ func TestCopiesForgetWhatIsRedacted(t *testing.T) {
 	c := profiler(t, db, new(normalize.Names))
 	db.Record(run.ID, c.Compare(bought("/shop?currency=EUR", 10, 11)))
 	db.Steady(t.Context())
+	if _, none, _ := db.Moment("GET /shop", "body.nothing"); none != nil {
+		t.Errorf("a field that has not differed has %+v", none)
+	}
 	for range 20 {
 		db.Record(run.ID, c.Compare(bought("/shop?currency=EUR", 10, 11)))
 	}

@@ -50,6 +50,8 @@ func (db *DB) Snapshot() *Snapshot { return db.snapshot.Load() }
 // publish makes the state of the run in force the latest snapshot, has the other runs in memory show theirs, and wakes the
 // watchers. It is called with flushing held, and by Open.
 func (db *DB) publish() {
+	db.showing.Lock()
+	defer db.showing.Unlock()
 	s := &Snapshot{Version: 1, Time: time.Now().UTC(), Tallies: &diff.Tallies{}, judge: db.deps.Judge}
 	if before := db.snapshot.Load(); before != nil {
 		s.Version = before.Version + 1

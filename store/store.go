@@ -43,6 +43,7 @@ type DB struct {
 	budget   budget
 	health   health
 	snapshot atomic.Pointer[Snapshot]
+	showing  sync.RWMutex // held while a snapshot takes the place of another, with what stands beside it
 	watchers watchers
 
 	flushing sync.Mutex // held by the one who writes, judges and publishes

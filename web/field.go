@@ -115,6 +115,10 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	if now := s.current(snap, route); now != route {
 		return s.moved(w, r, q.elsewhere(fieldPath(now, field)))
 	}
+	beside, err := s.besideField(r.Context(), &snap, route, field)
+	if err != nil {
+		return err
+	}
 	tally, whole, verdict := fieldOf(snap, route, field), routeOf(snap, route), verdictOf(snap, route)
 	if route == "" {
 		whole, verdict = &snap.Tallies.Total, snap.Verdict
@@ -122,7 +126,7 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	if tally == nil || whole == nil {
 		return refuse(http.StatusNotFound, "field %s of route %s has not differed in this run", field, route)
 	}
-	page, err := s.fieldPage(r.Context(), snap, tally, whole, verdict)
+	page, err := s.fieldPage(r.Context(), snap, tally, whole, verdict, beside)
 	if err != nil {
 		return err
 	}
@@ -131,8 +135,35 @@ func (s *Server) field(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, r, http.StatusOK, "field", page)
 }
 
+// fieldBeside is what is counted of a field beside its tallies; nil where it is not.
+type fieldBeside struct {
+	profile    *diff.FieldProfile
+	attributes *diff.RouteAttributes
+}
+
+// besideField reads it. Of the run in force the snapshot becomes that of the same moment.
+func (s *Server) besideField(ctx context.Context, snap **store.Snapshot, route, field string) (b fieldBeside, err error) {
+	if route == "" {
+		return b, nil
+	}
+	if (*snap).Run.ID == s.deps.DB.Snapshot().Run.ID {
+		*snap, b.profile, b.attributes = s.deps.DB.Moment(route, field)
+		return b, nil
+	}
+	if b.profile, err = s.deps.DB.Profile(ctx, (*snap).Run.ID, route, field); errors.Is(err, store.ErrNotFound) {
+		b.profile, err = nil, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	if b.attributes, err = s.deps.DB.Attributes(ctx, (*snap).Run.ID, route); errors.Is(err, store.ErrNotFound) {
+		b.attributes, err = nil, nil
+	}
+	return b, err
+}
+
 // fieldPage reads what a page shows of a field.
-func (s *Server) fieldPage(ctx context.Context, snap *store.Snapshot, tally *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict) (*fieldPage, error) {
+func (s *Server) fieldPage(ctx context.Context, snap *store.Snapshot, tally *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, beside fieldBeside) (*fieldPage, error) {
 	of := store.Filter{Run: snap.Run.ID, Route: tally.Route, Field: tally.Field, Limit: samplesKept}
 	samples, next, err := s.deps.DB.Samples(ctx, of)
 	if err != nil {
@@ -144,15 +175,11 @@ func (s *Server) fieldPage(ctx context.Context, snap *store.Snapshot, tally *dif
 	}
 	page := fieldPageOf(tally, whole, v, samples, points)
 	page.More = next != ""
-	if page.Requests, err = s.requestsOf(ctx, snap.Run.ID, tally.Route, tally.Field); err != nil {
-		return nil, err
+	if beside.attributes != nil {
+		page.Requests = requestsViewOf(beside.attributes.Separating(tally.Field))
 	}
-	profile, err := s.deps.DB.Profile(ctx, snap.Run.ID, tally.Route, tally.Field)
-	switch {
-	case err == nil:
-		page.Profile = profileViewOf(snap.Run, profile)
-	case !errors.Is(err, store.ErrNotFound):
-		return nil, err
+	if beside.profile != nil {
+		page.Profile = profileViewOf(snap.Run, beside.profile)
 	}
 	page.Rule, err = s.ruleOf(snap, tally.Route, tally.Field)
 	return page, err

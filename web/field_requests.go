@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -44,21 +42,7 @@ type separatingRow struct {
 	Chance        string
 }
 
-// requestsOf is nil where the requests of the route were not counted by their attributes.
-func (s *Server) requestsOf(ctx context.Context, run int64, route, field string) (*requestsView, error) {
-	if route == "" {
-		return nil, nil
-	}
-	counted, err := s.deps.DB.Attributes(ctx, run, route)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return requestsViewOf(counted.Separating(field)), nil
-}
-
+// requestsViewOf puts it into rows.
 func requestsViewOf(s diff.Separation) *requestsView {
 	view := &requestsView{Sentence: phrases(s.Sentence), Differing: s.Differing, Others: s.Others, Noise: s.Result == diff.Both}
 	for i := range s.Best {
