@@ -82,22 +82,13 @@ type axeRule struct {
 	} `json:"nodes"`
 }
 
-// axeRules are which of axe-core's rules are run.
-type axeRules string
-
-const (
-	everyRule axeRules = `resultTypes: ["violations"]`
-	// What a theme and a width can change: another theme is no other document.
-	visibleRules axeRules = `resultTypes: ["violations"], runOnly: {type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]}`
-)
-
-// audit runs axe-core over the page as it stands, and answers what is broken there, a line for each place. The source is
+// audit runs all of axe-core's rules over the page as it stands, and answers what is broken there, a line for each place. The source is
 // given to the browser itself: the page's policy lets no script in.
-func (b *tab) audit(axe string, rules axeRules) (broken []string) {
+func (b *tab) audit(axe string) (broken []string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`typeof axe === "object" || (() => { %s; return true })()`, axe))
-	found := eval[string](b, fmt.Sprintf(`axe.run(document, {preload: false, %s}).then((r) => JSON.stringify(r.violations.map((v) => ({id: v.id, help: v.help,
-		nodes: v.nodes.slice(0, 4).map((n) => ({html: n.html.slice(0, 300), target: n.target.join(" "), summary: n.failureSummary}))}))))`, rules))
+	found := eval[string](b, `axe.run(document, {preload: false, resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => ({id: v.id, help: v.help,
+		nodes: v.nodes.slice(0, 4).map((n) => ({html: n.html.slice(0, 300), target: n.target.join(" "), summary: n.failureSummary}))}))))`)
 	var list []axeRule
 	if err := json.Unmarshal([]byte(found), &list); err != nil {
 		b.t.Fatalf("axe: %v: %.300s", err, found)
@@ -171,21 +162,16 @@ func (s *toyShop) examples() map[string][]string {
 	return all
 }
 
-// audits looks at pages in every way: with all of axe-core's rules in both themes and in both widths, and with those that
-// tell of what is seen in each of the four.
+// audits looks at pages in every way: in both themes and in both widths.
 func (s *toyShop) audits(b *tab, axe string, paths []string) {
 	s.t.Helper()
 	for _, at := range paths {
 		b.watch(desk())
 		b.visit(at)
 		where := map[string][]string{}
-		for i, l := range looks() {
+		for _, l := range looks() {
 			b.watch(l)
-			rules := visibleRules
-			if i%2 == 0 {
-				rules = everyRule
-			}
-			for _, broken := range b.audit(axe, rules) {
+			for _, broken := range b.audit(axe) {
 				where[broken] = append(where[broken], l.String())
 			}
 			if wide := eval[string](b, tooWide); wide != "" {
