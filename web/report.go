@@ -164,6 +164,22 @@ func (s *Server) reportOf(ctx context.Context, snap *store.Snapshot, address str
 	return rep, err
 }
 
+// Report is GET /api/v1/report of a run, in a format: html or json. The address is where people reach the dashboard.
+func (s *Server) Report(ctx context.Context, run int64, format, address string) ([]byte, error) {
+	snap, err := s.deps.DB.RunSnapshot(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := s.reportOf(ctx, snap, address)
+	switch {
+	case err != nil:
+		return nil, err
+	case format == "json":
+		return encode(rep)
+	}
+	return renderReport(rep)
+}
+
 // most keeps so many of a list and tells how many are left out. The list is never nil.
 func most[T any](list []T, n int) (kept []T, leftOut int) {
 	if list == nil {
@@ -267,24 +283,32 @@ func (s *Server) reportConfiguration(snap *store.Snapshot) reportConfiguration {
 	return c
 }
 
-// writeReport renders the page. It is read from a disk as well, so it brings its style along; here nothing but that is
-// allowed to it.
-func (s *Server) writeReport(w http.ResponseWriter, rep *report) error {
+// renderReport renders the page. It is read from a disk as well, so it brings its style along.
+func renderReport(rep *report) ([]byte, error) {
 	set, style, err := reportTemplate()
 	if err != nil {
-		return fmt.Errorf("render the report: %w", err)
+		return nil, fmt.Errorf("render the report: %w", err)
 	}
 	var page bytes.Buffer
 	if err := set.ExecuteTemplate(&page, "report", reportPage{report: rep, Style: style}); err != nil {
-		return fmt.Errorf("render the report: %w", err)
+		return nil, fmt.Errorf("render the report: %w", err)
+	}
+	return page.Bytes(), nil
+}
+
+// writeReport sends the page. Nothing but its own style is allowed to it.
+func (s *Server) writeReport(w http.ResponseWriter, rep *report) error {
+	page, err := renderReport(rep)
+	if err != nil {
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Disposition", fmt.Sprintf(`inline; filename="shadowdiff-run-%d.html"`, rep.Run.ID))
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleDigest(page.Bytes())+
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleDigest(page)+
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(page.Bytes()) // the reader is gone: nobody to tell
+	_, _ = w.Write(page) // the reader is gone: nobody to tell
 	return nil
 }
 

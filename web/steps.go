@@ -22,6 +22,9 @@ func stepsOf(targets Targets, sw switchView, lost lostView, counts multicast.Cou
 		{Title: "Let the shadows answer too", Done: sent > 0, Text: shadowsText(targets, sw, lost, counts)},
 		{Title: "Read the first comparison", Done: lost.Compared > 0, Text: comparisonText(counts)},
 	}
+	if targets.Listen == "" { // nobody is served, as in a replay
+		steps[0].Command = ""
+	}
 	for i := range steps {
 		if !steps[i].Done {
 			steps[i].Now = true

@@ -110,7 +110,16 @@ func (g *gate) prepare(fs *flag.FlagSet, tokenFile, ca string) (err error) {
 	if len(g.urls) == 0 {
 		g.urls = []string{"http://127.0.0.1:8881"}
 	}
-	for _, file := range []struct{ flag, name string }{{"-junit", g.junit}, {"-report", g.report}} {
+	if err := canReport(g.junit, g.report); err != nil {
+		return err
+	}
+	g.client, err = newGateClient(tokenFile, ca, os.LookupEnv)
+	return err
+}
+
+// canReport finds out early that a report cannot be written.
+func canReport(junit, report string) error {
+	for _, file := range []struct{ flag, name string }{{"-junit", junit}, {"-report", report}} {
 		if file.name == "-" {
 			return fmt.Errorf("%s -: standard output has the verdict; name a file", file.flag)
 		}
@@ -118,8 +127,15 @@ func (g *gate) prepare(fs *flag.FlagSet, tokenFile, ca string) (err error) {
 			return err
 		}
 	}
-	g.client, err = newGateClient(tokenFile, ca, os.LookupEnv)
-	return err
+	return nil
+}
+
+// reportFormat is that of a report which is saved under a name.
+func reportFormat(name string) string {
+	if strings.HasSuffix(name, ".json") {
+		return "json"
+	}
+	return "html"
 }
 
 // outcome is how the gate ended.
@@ -256,13 +272,9 @@ func (g *gate) tell(out *outcome) error {
 
 // saveReport asks the service for its report of the run that was judged.
 func (g *gate) saveReport(last *state) error {
-	format := "html"
-	if strings.HasSuffix(g.report, ".json") {
-		format = "json"
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	text, err := g.client.report(ctx, last.services[0], format)
+	text, err := g.client.report(ctx, last.services[0], reportFormat(g.report))
 	if err != nil {
 		return fmt.Errorf("the report could not be had: %w", err)
 	}

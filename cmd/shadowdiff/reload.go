@@ -184,6 +184,9 @@ func (s *service) instance() web.Instance {
 		},
 		Recordings: cfg.Record.Dir,
 	}
+	if cfg.Replay {
+		now.Warnings = append(now.Warnings, "a replay is under way: recorded requests are asked, and nothing can be changed here")
+	}
 	now.Warnings = append(now.Warnings, s.versions.troubles()...)
 	now.Warnings = append(now.Warnings, s.docket().asideTexts()...)
 	if cfg.Candidate != "" && cfg.Secondary != "" && cfg.Shadow.Unfair() {

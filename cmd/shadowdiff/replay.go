@@ -41,6 +41,7 @@ func replayFlags() []serveFlag {
 		{"secondary", "secondary", "the `URL` of a second instance of the primary's code: the control"},
 		{"candidate", "candidate", "the `URL` of the code on trial"},
 		{"db", "store.path", "keep counts and samples in this `FILE` (default shadowdiff.db)"},
+		{"admin", "web.listen", "show the dashboard on this `ADDR` while it goes on, to look at and not to change anything"},
 	}
 }
 
@@ -54,6 +55,8 @@ type replayOrder struct {
 	resume  bool
 	json    bool
 	junit   string
+	report  string
+	pages   bool // are shown
 }
 
 func runReplay(args []string, std stdio) int {
@@ -81,6 +84,7 @@ func runReplay(args []string, std stdio) int {
 	fs.BoolVar(&o.resume, "resume", false, "go on with the replay of these files that was interrupted")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object on standard output instead of text")
 	fs.StringVar(&o.junit, "junit", "", "write a JUnit report to this `FILE`")
+	fs.StringVar(&o.report, "report", "", "save the run's report to this `FILE` (HTML, or JSON if it ends in .json)")
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
@@ -95,6 +99,7 @@ func runReplay(args []string, std stdio) int {
 			from.flags["primary"] = flagValue{"-primary", "http://127.0.0.1:1"}
 		}
 	}
+	_, o.pages = from.flags["web.listen"]
 	cfg, d := from.read()
 	for _, f := range d.sorted() {
 		fmt.Fprintln(std.err, f.line("replay"))
@@ -155,7 +160,7 @@ func (o *replayOrder) prepare(args []string, against, methods, format string) (e
 	if err := o.what.Check(); err != nil {
 		return err
 	}
-	return canReplace(o.junit)
+	return canReport(o.junit, o.report)
 }
 
 // configured is the configuration as a replay needs it: nothing is sampled, guarded or recorded, all runs are this one.
@@ -163,6 +168,7 @@ func (o *replayOrder) configured(cfg config) config {
 	cfg.Methods = o.what.Choice.Methods
 	cfg.Guard, cfg.Ramp = defaultConfig().Guard, defaultConfig().Ramp
 	cfg.Record.Dir = ""
+	cfg.Web.ReadOnly = true
 	cfg.VersionHeader = noVersionHeader
 	cfg.Replay = true
 	cfg.Shadow.Concurrency = o.what.Concurrency

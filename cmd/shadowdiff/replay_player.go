@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -14,6 +17,7 @@ import (
 	"shadowdiff/normalize"
 	"shadowdiff/replay"
 	"shadowdiff/store"
+	"shadowdiff/web"
 )
 
 // player is one replay with the parts of the service that it takes: the proxy without a listener, comparing, the store.
@@ -35,6 +39,9 @@ type player struct {
 func (p *player) open() (err error) {
 	p.svc = &service{log: p.log, names: new(normalize.Names), parts: parts{log: p.log}}
 	p.svc.cfg.Store(&p.cfg)
+	p.svc.loaded.Store(new(time.Now().UTC()))
+	p.svc.enter(web.PhaseStarting)
+	metrics := web.NewMetrics()
 	var head replay.Head
 	if p.resume {
 		if p.journal, head, err = replay.Resume(p.replayOrder.journal, p.what.Files); err != nil {
@@ -44,6 +51,7 @@ func (p *player) open() (err error) {
 	var deliver multicast.Deliver
 	p.svc.proxy, err = multicast.New(p.cfg.Config, multicast.Deps{
 		Log: p.log, Deliver: func() multicast.Deliver { return deliver },
+		Observe: metrics.Observe, ObserveShadow: metrics.ObserveShadow,
 	})
 	if err != nil {
 		return fmt.Errorf("setting up the proxy: %w", err)
@@ -63,9 +71,24 @@ func (p *player) open() (err error) {
 			return err
 		}
 	}
+	p.svc.web = p.svc.newPages(p.cfg, metrics)
+	if err := p.openAdmin(); err != nil {
+		return err
+	}
 	p.bad = badLines{w: p.screen}
 	p.replay = replay.New(p.what, p.svc.proxy.Play, p.journal, p.bad.tell)
 	return nil
+}
+
+// openAdmin takes the address for the dashboard, where it is to be shown.
+func (p *player) openAdmin() (err error) {
+	if !p.pages {
+		return nil
+	}
+	if p.svc.admin, err = listen("the dashboard", p.cfg.Web.Listen); err != nil {
+		return err
+	}
+	return p.cfg.Web.Reached(p.svc.admin.Addr())
 }
 
 // begin puts the run in force, and begins the journal of a replay that is new.
@@ -121,6 +144,11 @@ func (p *player) play(ctx context.Context) int {
 	case <-p.svc.proxy.Running():
 	case <-proxy.done:
 	}
+	p.svc.enter(web.PhaseServing)
+	if p.pages {
+		p.svc.parts.start(running, "pages", p.svc.servePages)
+		p.screen.line("the dashboard is at " + p.svc.AdminURL() + "/ until the replay ends")
+	}
 	shown := p.screen.show(p.replay)
 	err := p.replay.Run(ctx)
 	shown()
@@ -131,6 +159,7 @@ func (p *player) play(ctx context.Context) int {
 	} else {
 		err = p.journal.Close()
 	}
+	err = errors.Join(err, p.saveReport(&out), p.svc.parts.stop("pages"))
 	if err = errors.Join(err, p.svc.parts.stop("proxy"), p.svc.parts.stop("store"), p.svc.close()); err != nil && out.trouble == nil {
 		out.code, out.trouble = exitTrouble, err
 	}
@@ -139,6 +168,26 @@ func (p *player) play(ctx context.Context) int {
 		return exitTrouble
 	}
 	return out.code
+}
+
+// saveReport writes the run's report, where it is wanted and something was counted.
+func (p *player) saveReport(out *outcome) error {
+	if p.report == "" || out.last == nil {
+		return nil
+	}
+	text, err := p.svc.web.Report(context.Background(), p.run.ID, reportFormat(p.report), p.dashboard())
+	if err != nil {
+		return fmt.Errorf("the report could not be made: %w", err)
+	}
+	return replaceFile(p.report, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// dashboard is where the run can be looked at afterwards, by a serve with the same database.
+func (p *player) dashboard() string {
+	return cmp.Or(strings.TrimRight(p.cfg.Web.BaseURL, "/"), "http://"+p.cfg.Web.Listen)
 }
 
 // close gives back what open has taken.
