@@ -432,6 +432,33 @@ func TestEveryVerbReachesTheBottom(t *testing.T) {
 	}
 }
 
+// However many keys a mask makes one, and however many rules look everywhere, each takes its own time and no more.
+func TestRulesTakeLinearTime(t *testing.T) {
+	t.Run("keys that become one", func(t *testing.T) {
+		n := mustNew(t, RuleConfig{MaskKeys: "body", Pattern: "[0-9]+"})
+		grows(t, func(keys int) {
+			var body strings.Builder
+			for i := range keys {
+				fmt.Fprintf(&body, `,"k%d":%d`, i, i)
+			}
+			root := document(n, "", "{"+body.String()[1:]+"}").Body.Root
+			if len(root.Members) != 1 || len(root.Members[0].Hidden) != keys-1 {
+				t.Fatalf("%d keys and %d copies of %d", len(root.Members), len(root.Members[0].Hidden), keys)
+			}
+		})
+	})
+	t.Run("rules for any depth", func(t *testing.T) {
+		body := "[" + strings.Repeat(`{"a":1},`, 2_000) + "0]"
+		grows(t, func(n int) {
+			var rules []RuleConfig
+			for i := range n / 128 {
+				rules = append(rules, RuleConfig{Drop: fmt.Sprintf("body.**.b%d.c", i)})
+			}
+			document(mustNew(t, rules...), "", body)
+		})
+	})
+}
+
 // A string may not contain what would nest too deeply where it stands.
 func TestParsedStringsDoNotNestDeeper(t *testing.T) {
 	n := mustNew(t, RuleConfig{Parse: "body.**", As: "json"})

@@ -221,18 +221,34 @@ func (v *Value) sortMembers() {
 		return cmp.Or(strings.Compare(a.Key, b.Key), a.rank()-b.rank(), cmp.Compare(a.Value.Hash, b.Value.Hash))
 	})
 	kept := v.Members[:0]
-	for i := range v.Members {
-		m := v.Members[i]
-		if last := len(kept) - 1; last >= 0 && kept[last].Key == m.Key {
-			into := &kept[last]
-			into.Hidden = slices.Concat(into.Hidden, []Value{into.Value}, m.Hidden)
-			into.Value = m.Value
-			continue
+	for rest := v.Members; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Key == rest[0].Key {
+			n++
 		}
-		kept = append(kept, m)
+		kept = append(kept, joined(rest[:n]))
+		rest = rest[n:]
 	}
 	clear(v.Members[len(kept):])
 	v.Members = kept
+}
+
+// joined is one member of which the last one has the value that counts, and the others are copies.
+func joined(members []Member) Member {
+	m := members[len(members)-1]
+	if len(members) == 1 {
+		return m
+	}
+	before := 0
+	for i := range members {
+		before += 1 + len(members[i].Hidden)
+	}
+	hidden := make([]Value, 0, before-1)
+	for i := range members[:len(members)-1] {
+		hidden = append(append(hidden, members[i].Hidden...), members[i].Value)
+	}
+	m.Hidden = append(hidden, m.Hidden...)
+	return m
 }
 
 // rank puts the member that has its key from the start behind those that were given it.

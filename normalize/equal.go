@@ -36,6 +36,9 @@ func (e *Equality) Equal(a, b *Value) bool {
 // asks of two that differ will ask of what is in them next.
 func (e *Equality) looseEqual(a, b *Value) bool {
 	if a.isScalar() {
+		if e != nil {
+			*e.Work--
+		}
 		return Close(a, b)
 	}
 	if e == nil {

@@ -6,7 +6,7 @@ import "slices"
 type matcher struct {
 	patterns []*Pattern
 	fold     bool    // the case of ASCII letters in keys does not matter
-	states   []state // of all levels under way, the innermost last
+	states   []state // of all levels under way, the innermost last; of each in the order of patterns
 }
 
 // state is how far a pattern has come: its next segment. At the end of the segments the place is the one named.
@@ -22,7 +22,7 @@ func (m *matcher) begin() {
 
 // reach adds a state to the level that begins at from. ** takes nothing as well, so what follows it is reached too.
 func (m *matcher) reach(from int, s state) {
-	if slices.Contains(m.states[from:], s) {
+	if m.has(from, s) {
 		return
 	}
 	m.states = append(m.states, s)
@@ -30,6 +30,17 @@ func (m *matcher) reach(from int, s state) {
 	if s.at < len(segments) && segments[s.at].kind == stepDeep {
 		m.reach(from, state{s.pattern, s.at + 1})
 	}
+}
+
+// has tells whether a state is in the level that begins at from. Those of one pattern stand together there, and the last
+// pattern is the one under way: with hundreds of them it would not do to look at all.
+func (m *matcher) has(from int, s state) bool {
+	for i := len(m.states) - 1; i >= from && m.states[i].pattern == s.pattern; i-- {
+		if m.states[i].at == s.at {
+			return true
+		}
+	}
+	return false
 }
 
 // step moves the states of the level that begins at from on to one child, as a new level. Whoever called it cuts the

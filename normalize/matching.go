@@ -15,6 +15,7 @@ func (e *Equality) Match(left, right []*Value) []int32 {
 		e.matchFew(left, right, partners)
 		return partners
 	}
+	*e.Work -= matchingWork + 8*(len(left)+len(right))
 	matchClasses(left, right, partners)
 	for _, g := range looseGroups(left, right) {
 		if len(g.left) > 0 && len(g.right) > 0 {
@@ -23,6 +24,9 @@ func (e *Equality) Match(left, right []*Value) []int32 {
 	}
 	return partners
 }
+
+// matchingWork is the steps that it takes to sort the values of two lists before any pair is tried, beside those for each.
+const matchingWork = 400
 
 // fewPairs is how many pairs are tried without more ado.
 const fewPairs = 64

@@ -411,3 +411,16 @@ func TestManyToleratedValuesAreMatchedInFewSteps(t *testing.T) {
 		})
 	}
 }
+
+// Steps stand for time: to match a few values is much more than to compare them, and as much for each list of them.
+func TestSmallMultisetsTakeSteps(t *testing.T) {
+	const lists, each = 1_000, 500
+	n := mustNew(t, RuleConfig{Sort: "body[]"}, RuleConfig{Tolerate: "body", Within: "0.5"})
+	left := document(n, "", "["+strings.Repeat("[1,2,3,4,5,6,7,8,9,10],", lists)+"0]").Body.Root
+	right := document(n, "", "["+strings.Repeat("[10.1,9.1,8.1,7.1,6.1,5.1,4.1,3.1,2.1,1.1],", lists)+"0]").Body.Root
+	work := looseWork
+	e := &Equality{Work: &work}
+	if !e.Equal(left, right) || looseWork-work < lists*each {
+		t.Errorf("%d steps for %d lists of ten", looseWork-work, lists)
+	}
+}
