@@ -205,7 +205,9 @@ func (v *visit) failed(err error) {
 	v.refuse(status)
 }
 
-// unreadable refuses a request whose body is none. The primary has no part in that.
+var errRequest = errors.New("method or host is none")
+
+// unreadable refuses what is no request, or has a body that is none. The primary has no part in that.
 func (v *visit) unreadable(err error) {
 	if v.flight != nil {
 		v.flight.fail(ReasonRequestIncomplete)

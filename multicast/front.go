@@ -61,7 +61,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect: // forwarded, it would become a request for "/"
 		v.refuse(http.StatusMethodNotAllowed)
 	case !askable(r):
-		v.refuse(http.StatusBadRequest)
+		v.unreadable(errRequest)
 	default:
 		v.serve()
 	}

@@ -88,6 +88,10 @@ func showRefused(t *testing.T, method, target, authority string) {
 	if asked := s.upstream[Primary].requests(); len(asked) > 0 || strings.Contains(s.log.String(), "primary failed") {
 		t.Errorf("%s %s of %s: the primary got %+v; logged: %s", method, target, authority, asked, s.log)
 	}
+	s.eventually("it is counted", func() bool { return s.proxy.Counts().Open == 0 })
+	if c := s.proxy.Counts(); c.Skipped[ReasonMethod]+c.Skipped[ReasonRequestIncomplete] != 1 {
+		t.Errorf("%s %s of %s: counts %+v", method, target, authority, c)
+	}
 }
 
 // showTrailersOverHTTP2 has trailers behind a body: where they were announced they go on.

@@ -18,7 +18,7 @@ const (
 	ReasonClientAborted     Reason = "client_aborted"
 	ReasonPrimaryFailed     Reason = "primary_failed"     // no answer, or none that was whole
 	ReasonPrimaryRefused    Reason = "primary_refused"    // 429 and 503
-	ReasonRequestIncomplete Reason = "request_incomplete" // the primary answered before the request body was whole, or it is none
+	ReasonRequestIncomplete Reason = "request_incomplete" // the primary answered before the request body was whole, or the client sent what is no request
 	ReasonBodyTooLarge      Reason = "body_too_large"     // over max_request_body
 	ReasonStream            Reason = "stream"             // an answer without an end
 )
