@@ -235,8 +235,8 @@ func formKey(name string) string {
 	return textOf(name)
 }
 
-// namesFormKey tells whether a key of a form is named. user[password] lies at body.user.password; the plain name counts
-// as well.
+// namesFormKey tells whether a key of a form is named. user[password] and user.password lie at body.user.password; the
+// plain name counts as well.
 func (r *Redactor) namesFormKey(key string) bool {
 	path := formPath(key)
 	for _, p := range r.places["body"] {
@@ -247,9 +247,9 @@ func (r *Redactor) namesFormKey(key string) bool {
 	return false
 }
 
-// formPath is the keys of which a form's key is made: user[password] is user, password.
+// formPath is the keys of which a form's key is made: user[password] and user.password are user, password.
 func formPath(key string) []string {
-	return strings.FieldsFunc(key, func(c rune) bool { return c == '[' || c == ']' })
+	return strings.FieldsFunc(key, func(c rune) bool { return c == '[' || c == ']' || c == '.' })
 }
 
 // multipart replaces the values of a form's named parts, and what is named within its other parts, their headers too.

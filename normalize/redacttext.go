@@ -191,12 +191,14 @@ func keyText(key string) string {
 	return string(out)
 }
 
-// takeValue takes out the value that begins at data[i], behind white space.
+// takeValue takes out the value that begins at data[i], behind white space, and what may be a comment before it.
 func (t *textRedactor) takeValue(i int) {
-	for i < len(t.data) && strings.IndexByte(" \t\r\n", t.data[i]) >= 0 {
-		i++
+	i = t.spaceEnd(i)
+	start := t.commentsEnd(i)
+	if start > i {
+		t.put(i, start)
+		i = start
 	}
-	start := i
 	for i < len(t.data) && t.data[i] == '\\' {
 		i++
 	}
@@ -216,6 +218,32 @@ func (t *textRedactor) takeValue(i int) {
 	}
 	if end > start {
 		t.put(start, end)
+	}
+}
+
+func (t *textRedactor) spaceEnd(i int) int {
+	for i < len(t.data) && strings.IndexByte(" \t\r\n", t.data[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// commentsEnd is where comments as JavaScript has them end that begin at data[i], with the white space behind them. What
+// does not end is none.
+func (t *textRedactor) commentsEnd(i int) int {
+	for {
+		rest, end := t.data[i:], "\n"
+		switch {
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end = "*/"
+		case !bytes.HasPrefix(rest, []byte("//")):
+			return i
+		}
+		n := bytes.Index(rest[2:], []byte(end))
+		if n < 0 {
+			return i
+		}
+		i = t.spaceEnd(i + 2 + n + len(end))
 	}
 }
 
