@@ -64,6 +64,8 @@ type suggestionGroup struct {
 	Hides      int64
 	LastResort bool
 	Preview    string // path of the page that tells what all of them would change
+
+	within []string // how close is equal, where they are of that and not all alike
 }
 
 // suggestionRow is one rule that would quiet noise.
@@ -370,12 +372,17 @@ func (s *Server) suggestOnPage(page *rulesPage) error {
 		if err != nil {
 			return err
 		}
-		k, known := at[does]
+		key := fmt.Sprintf("%s %t", does, row.Hides > 0) // what hides something is not taken with what does not
+		k, known := at[key]
 		if !known {
-			k, at[does] = len(page.Suggestions), len(page.Suggestions)
+			k, at[key] = len(page.Suggestions), len(page.Suggestions)
 			page.Suggestions = append(page.Suggestions, suggestionGroup{Does: does})
 		}
-		page.Suggestions[k].Rows = append(page.Suggestions[k].Rows, row)
+		g := &page.Suggestions[k]
+		g.Rows = append(g.Rows, row)
+		if within := found[i].Rule.Within; within != "" && !slices.Contains(g.within, within) {
+			g.within = append(g.within, within)
+		}
 		page.Suggested++
 	}
 	for i := range page.Suggestions {
@@ -396,9 +403,16 @@ func trialPath(draft string) string {
 	return listPath("/rules", "draft", draft, "try", "true") + "#trial"
 }
 
-// doesOf is a rule without where it holds: two that do the same have the same.
+// doesOf is a rule without where it holds, and without how far apart numbers or times may be: two that do the same have
+// the same.
 func doesOf(rule normalize.RuleConfig) (string, error) {
 	rule.Route = ""
+	if rule.Within != "" {
+		rule.Within = withinAny + strings.TrimLeft(rule.Within, "0123456789.")
+		if _, err := time.ParseDuration("1" + strings.TrimPrefix(rule.Within, withinAny)); err == nil {
+			rule.Within = withinAny // times, whatever their unit
+		}
+	}
 	v := reflect.ValueOf(&rule).Elem()
 	field := fieldOfRule(&rule)
 	for i := range v.NumField() {
@@ -410,6 +424,9 @@ func doesOf(rule normalize.RuleConfig) (string, error) {
 	text, err := rule.YAML()
 	return asOne(text), err
 }
+
+// withinAny stands for any distance.
+const withinAny = "~"
 
 // sum fills in what the rules of a group come to together.
 func (g *suggestionGroup) sum() {
@@ -424,6 +441,9 @@ func (g *suggestionGroup) sum() {
 		if routes[row.Route] = true; !slices.Contains(fields, row.Field) {
 			fields = append(fields, row.Field)
 		}
+	}
+	if i := strings.LastIndex(g.Does, "within: "); i >= 0 {
+		g.Does = g.Does[:i] + "within: " + listed(g.within, len(g.within))
 	}
 	g.Routes, g.Fields = int64(len(routes)), listed(fields, 4)
 	if g.Preview = g.Rows[0].Preview; len(g.Rows) > 1 {

@@ -36,8 +36,10 @@ func TestSuggestionsThatDoTheSameAreOne(t *testing.T) {
 			Reason: "differs in 9 of 10", Effect: "quiets 9 of 9", Noise: 9, Quiets: 9,
 		}
 	}
+	closer := suggestion("GET /products/{id}", "body.seen_at")
+	closer.Rule.Within = "500ms"
 	offered := []diff.Suggestion{
-		suggestion("GET /products/{id}", "body.seen_at"), suggestion("GET /orders/{id}", "body.made_at"), suggestion("GET /users/{id}", "body.left_at"),
+		closer, suggestion("GET /orders/{id}", "body.made_at"), suggestion("GET /users/{id}", "body.left_at"),
 		suggestion(sure.Route, sure.Field),
 		{Rule: normalize.RuleConfig{Drop: "header.x-node", Route: "GET /search"}, Route: "GET /search", Field: "header.x-node", LastResort: true},
 	}
@@ -46,7 +48,7 @@ func TestSuggestionsThatDoTheSameAreOne(t *testing.T) {
 	s.server, s.admin = server, admin
 
 	page := html.UnescapeString(s.get("/rules"))
-	mustHold(t, "the rules", page, "Preview all 3", "3 fields on 3 routes: body.seen_at, body.made_at and body.left_at", "Together they quiet 27 of 27 differences",
+	mustHold(t, "the rules", page, "Preview all 3", "within: 500ms and 2s</code>", "3 fields on 3 routes: body.seen_at, body.made_at and body.left_at", "Together they quiet 27 of 27 differences",
 		"One by one", "Not offered:", fmt.Sprintf(`<code>%s</code></a> of %s`, sure.Field, sure.Route))
 	if strings.Contains(page, "tolerate: "+sure.Field) {
 		t.Errorf("a rule for %s is offered though it is confirmed", sure.Field)
