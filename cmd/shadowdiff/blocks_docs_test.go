@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// takenBy names, for each page and language of its blocks, the test that runs or reads them. What stands in a block of text is
+// takenBy names, for each page and language of its blocks, the tests that run or read them. What stands in a block of text is
 // a drawing, what another program prints or takes, or was tried by hand as the page says.
 func takenBy() map[string]string {
 	const guides = "TestTheGuidesCanBeFollowed"
@@ -30,7 +30,7 @@ func takenBy() map[string]string {
 		"docs/mirroring/haproxy.md haproxy": "TestHAProxyWithoutItsAgent", "docs/mirroring/haproxy.md spoe": "TestHAProxyWithoutItsAgent",
 		"docs/mirroring/istio.md yaml": "TestIstioMirrors", "docs/mirroring/nginx.md nginx": "TestNginxMirrorsToTheSink",
 		"docs/mirroring/traefik.md yaml": "TestTheTraefikPageHoldsTogether",
-		"docs/operating.md nginx":        "TestTheDashboardBehindNginx", "docs/operating.md yaml": "TestTheOperatingPageCanBeFollowed",
+		"docs/operating.md nginx":        "TestTheDashboardBehindNginx", "docs/operating.md yaml": "TestTheOperatingPageCanBeFollowed TestTheJobOnThePage",
 		"docs/privacy.md sh": guides, "docs/privacy.md yaml": guides,
 		"docs/quick-start.md sh": "TestTheQuickStart", "docs/quick-start.md yaml": "TestTheQuickStart",
 		"docs/replay.md sh": "TestTheReplayPageIsFollowed", "docs/replay.md yaml": "TestTheReplayPageIsFollowed",
@@ -60,7 +60,9 @@ func TestEveryBlockIsTaken(t *testing.T) {
 		}
 	}
 	var tests strings.Builder
-	for _, pattern := range []string{"*_test.go", "../../tools/packages/*_test.go", "../../tools/packages/mirrors/*_test.go"} {
+	for _, pattern := range []string{
+		"*_test.go", "../../tools/monitoring/*_test.go", "../../tools/packages/*_test.go", "../../tools/packages/mirrors/*_test.go",
+	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -69,9 +71,11 @@ func TestEveryBlockIsTaken(t *testing.T) {
 			tests.WriteString(pageText(t, file))
 		}
 	}
-	for block, taker := range takers {
-		if !strings.Contains(tests.String(), "\nfunc "+taker+"(") {
-			t.Errorf("%s: there is no %s", block, taker)
+	for block, list := range takers {
+		for taker := range strings.FieldsSeq(list) {
+			if !strings.Contains(tests.String(), "\nfunc "+taker+"(") {
+				t.Errorf("%s: there is no %s", block, taker)
+			}
 		}
 	}
 }
