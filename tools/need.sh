@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # need.sh NAME… makes sure that the named programs are here: cc (a C compiler, for the race detector), chromium (for the
 # browser test), curl and node (which tests of the front use as clients), jq (which recipes for CI use), nginx (which mirrors
-# to the sink, and beside which the proxy is measured), haproxy (beside which it is measured, too) and make. What is missing is
-# installed with the system's package manager when this user may; otherwise it says what to install, and fails. It is the
-# program that counts: where no service manager runs, a package may report failure although its program is there.
+# to the sink, and beside which the proxy is measured), haproxy (which reads its page on mirroring, and beside which the proxy
+# is measured, too) and make. What is missing is installed with the system's package manager when this user may; otherwise it
+# says what to install, and fails. It is the program that counts: where no service manager runs, a package may report failure
+# although its program is there.
 set -eu
 
 have() {
