@@ -40,13 +40,16 @@ func TestAPurgeTakesWhatIsUnderWay(t *testing.T) {
 		t.Errorf("to be looked through: %+v, %v", n, err)
 	}
 	n, err := p.recorder.Purge(t.Context(), []traffic.Span{{Until: time.Now()}})
-	if err != nil || n.Exchanges != 2 || n.Files != 1 {
+	if err != nil || n.Exchanges < 1 || n.Files != 1 {
 		t.Errorf("purged %+v, %v", n, err)
 	}
 	close(answer)
 	<-done
 	p.get("/later")
-	p.eventually("all is told of", func(c multicast.RecordCounts) bool { return c.Written == 3 && c.Dropped[multicast.ReasonPurged] == 1 })
+	p.eventually("all is told of", func(c multicast.RecordCounts) bool { // what waits may have come to the recorder after the purge only
+		purged := c.Dropped[multicast.ReasonPurged]
+		return c.Written+purged == 4 && purged == 3-n.Exchanges
+	})
 	recs := p.read()
 	if len(recs) != 1 || recs[0].Request.Target != "/later" {
 		t.Errorf("recorded: %+v", recs)
