@@ -16,6 +16,19 @@ func FuzzCompare(f *testing.F) {
 			f.Add(*c.Left, *c.Right, len(c.Rules) > 0)
 		}
 	}
+	for _, pair := range [][2]string{
+		{`[1,2,3,4,5,6]`, `[4,5,6,1,2,3,9]`},
+		{`[{"a":1,"a":2},{"b":1}]`, `[{"b":1},{"a":2}]`},
+		{`{"a":1/*x*/}`, `{"a":1}`},
+		{"\x1E{\"a\":1}\n", "\x1E{\"a\":1.0}\n"},
+		{`[1e400,-0,0.0]`, `[10e399,0,0e9]`},
+		{`"\ud83d\ud83d\ude00"`, `"\ude00\ud83d"`},
+		{"\uFEFF{}", "{}\x00"},
+		{`[[1,2],[3,[4]]]`, `[[3,[5]],[2,1]]`},
+	} {
+		f.Add(pair[0], pair[1], false)
+		f.Add(pair[0], pair[1], true)
+	}
 	f.Fuzz(func(t *testing.T, left, right string, sort bool) {
 		var rules []normalize.RuleConfig
 		if sort {

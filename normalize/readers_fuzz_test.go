@@ -18,6 +18,7 @@ func FuzzXML(f *testing.F) {
 	for _, seed := range []string{
 		`<a/>`, `<a b="c">x<d/></a>`, `<?xml version="1.0"?><a xmlns="u" xmlns:p="v" p:q="p:x"><p:b/></a>`, `<!DOCTYPE a [<!ENTITY b "c">]><a/>`,
 		`<a><![CDATA[x]]>&amp;&#65;</a>`, `<a xml:space="preserve"> <b/> </a>`, "<a b='\n&#10;'/>", `<?p i?><a><!-- c --></a>`,
+		`<p:a xmlns:p="u"><p:a xmlns:p="v" t="p:x">p:y</p:a></p:a>`, "<a>x<![CDATA[y]]>z<b/>\r\nw</a>", `<a><b/><c/><b/></a><?p?>`,
 	} {
 		f.Add(seed)
 	}
@@ -44,7 +45,10 @@ func FuzzXML(f *testing.F) {
 
 // FuzzHTML: a page is equal to itself, and to itself with a comment before it.
 func FuzzHTML(f *testing.F) {
-	for _, seed := range []string{`<p>a<b>c</p>d`, `<table><td>x<table>`, `<svg><p/><desc><i>`, `<a><div><a>`, `<template><p></template>`, `</p></br>`, `<frameset>`} {
+	for _, seed := range []string{
+		`<p>a<b>c</p>d`, `<table><td>x<table>`, `<svg><p/><desc><i>`, `<a><div><a>`, `<template><p></template>`, `</p></br>`, `<frameset>`,
+		`<tr><td>x</table>`, `<ul><li>a<li>b</ul>`, `<script><!--<script>`, `<p>&amp;&ampx&nbsp;&#x0;`, "<pre>\n a  b</pre>", `<select><option>a<select>`,
+	} {
 		f.Add(seed)
 	}
 	n := mustNew(f)
@@ -58,7 +62,7 @@ func FuzzHTML(f *testing.F) {
 
 // FuzzForm holds forms against the standard library's.
 func FuzzForm(f *testing.F) {
-	for _, seed := range []string{"a=1&b=2&a=3", "a=%20+%zz", "=&&a", "%C3%A9=x"} {
+	for _, seed := range []string{"a=1&b=2&a=3", "a=%20+%zz", "=&&a", "%C3%A9=x", "a=&a&b=%FF", "user%5Bname%5D=x+y&=z"} {
 		f.Add(seed)
 	}
 	n := mustNew(f)
@@ -82,7 +86,7 @@ func FuzzForm(f *testing.F) {
 
 // FuzzMultipart holds the parts of what is read against the standard library's.
 func FuzzMultipart(f *testing.F) {
-	for _, seed := range []string{"--b\r\n\r\na\r\n--b--", "--b\nA: b\n c\n\nx\n--b\n\n\n--b--\n", "pre\r\n--b \r\n\r\n--bc\r\n--b--"} {
+	for _, seed := range []string{"--b\r\n\r\na\r\n--b--", "--b\nA: b\n c\n\nx\n--b\n\n\n--b--\n", "pre\r\n--b \r\n\r\n--bc\r\n--b--", "--b\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n--b\r\n\r\n--b-not\r\n--b--\r\nafter"} {
 		f.Add(seed)
 	}
 	n := mustNew(f)
@@ -113,7 +117,7 @@ func FuzzMultipart(f *testing.F) {
 
 // FuzzEvents: how lines end does not matter to events.
 func FuzzEvents(f *testing.F) {
-	for _, seed := range []string{"data: x\n\n", "event: a\nid: 1\ndata: {}\ndata: y\n\n: c\nretry: 5\n\n", "data\n\ndata: unfinished"} {
+	for _, seed := range []string{"data: x\n\n", "event: a\nid: 1\ndata: {}\ndata: y\n\n: c\nretry: 5\n\n", "data\n\ndata: unfinished", "\uFEFFid\nretry: x\nevent: message\ndata:{\"a\":\ndata: 1}\n\n\n\n"} {
 		f.Add(seed)
 	}
 	n := mustNew(f)
@@ -130,7 +134,7 @@ func FuzzEvents(f *testing.F) {
 
 // FuzzSequence: records behind separators are the records on lines.
 func FuzzSequence(f *testing.F) {
-	for _, seed := range []string{"\x1E1\n\x1E{}\n", "\x1E\x1E[1,\n2]", "\x1E{\x1E}"} {
+	for _, seed := range []string{"\x1E1\n\x1E{}\n", "\x1E\x1E[1,\n2]", "\x1E{\x1E}", "\x1E1\n\x1E12", "\x1E\x1E{\"a\":\n1}\n", "1\n\x1E2"} {
 		f.Add(seed)
 	}
 	n := mustNew(f)
@@ -148,6 +152,8 @@ func FuzzCharset(f *testing.F) {
 	f.Add([]byte("a\x00\xE9\x00"), "utf-16le")
 	f.Add([]byte("\x3D\xD8\x00\xDE"), "utf-16le")
 	f.Add([]byte("\x82\xA0"), "shift_jis")
+	f.Add([]byte("\x1B$B$\"\x1B(B"), "iso-2022-jp")
+	f.Add([]byte("\xFF\xFEa\x00b"), "utf-8")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		l := readLabel("text/plain; charset=" + name)
 		out, note, err := toUTF8(data, l, nil)

@@ -278,6 +278,10 @@ func FuzzRedact(f *testing.F) {
 	f.Add(`{"x":"\\\"password\\\":1"}`)
 	f.Add(`{"x":"\\u0022password\u0022:\\\u00221"}`)
 	f.Add(`{"x":"<password>1</password>\u0022"}`)
+	f.Add(`{"password": /* a */ "s3cret"}`)
+	f.Add(`{"x":"password: /*","y":"*/ s3cret"}`)
+	f.Add("password: //s3cret\nuser: ada")
+	f.Add("user.password=s3cret&b=2")
 	r, err := NewRedactor([]string{"body.**.password"})
 	if err != nil {
 		f.Fatal(err)

@@ -99,9 +99,11 @@ func FuzzRules(f *testing.F) {
 		"parse body.** json\ndrop body.**.x", "parse body.p jwt\ndrop body.p.payload.iat", "parse body.** url", "parse body.** query",
 		"parse body.** base64", "present body.**.id", "rename body.a b\nrename body.b a", "rename body.**.{/^[a-z]/} x",
 		"sort body.**\ntolerate body 0.5", "pair body id,x.y\ndrop body[1]", `lower body[id="a7"]`, "drop body.**", "mask_keys body .*",
+		"mask_keys body [0-9]+\nrename body.k1 k", "drop body.**.a.**.b\ndrop body.**.b.**.a\nsort body.**.s", "tolerate body 30%\npair body.** id",
 	} {
 		f.Add(seed, `{"a":[{"id":"a7","p":1.25,"x":null},{"id":7,"p":"{\"x\":[1, \"2\"]}"}],"A":" X  y","b":{"1":1,"2":"2024-01-01T00:00:00Z"}}`)
 		f.Add(seed, `[{"id":1,"p":"a=1&b=2"},{"id":1,"p":"aGVsbG8="},[[]],"http://h/?q=1#f","",{},{"a":1,"a":null,"b":2}]`)
+		f.Add(seed, `{"k1":1,"k2":{"k3":2},"k1":3,"k":4,"k":5,"s":[[9,8,7,6,5,4,3,2,1],[1,2,3,4,5,6,7,8,9]],"a":{"b":{"a":"1e400"}}}`)
 	}
 	f.Fuzz(func(t *testing.T, text, body string) {
 		rules := ruleLines(text)
