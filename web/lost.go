@@ -140,7 +140,7 @@ func reasonMeanings() map[multicast.Reason]string {
 		"client_aborted":     "The client went away before its answer was whole.",
 		"primary_failed":     "The primary gave no answer to compare with.",
 		"primary_refused":    "The primary refused with 429 or 503; asking three times would make that worse.",
-		"request_incomplete": "The primary answered before the request's body was whole.",
+		"request_incomplete": "The primary answered before the request's body was whole, or the client sent what is no request.",
 		"body_too_large":     "The request's body was longer than shadow.max_request_body.",
 		"stream":             "The answer was an endless stream.",
 		"queue":              "Too many were waiting; shadow.concurrency and shadow.queue bound them.",
