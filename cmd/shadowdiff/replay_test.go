@@ -21,6 +21,7 @@ import (
 
 	"shadowdiff/diff"
 	"shadowdiff/fixtures"
+	"shadowdiff/store"
 )
 
 // asked counts by path what an upstream is asked.
@@ -155,6 +156,10 @@ func TestARecordingReplaysToTheSameDifferences(t *testing.T) {
 		c := l.svc.proxy.Counts().Record
 		return c != nil && c.Sampled == requests && c.Written == requests
 	})
+	acts, _, err := l.svc.db.FindActivity(t.Context(), store.ActivityFilter{Action: "recording", Limit: 5})
+	if err != nil || len(acts) != 1 || acts[0].Detail != "began in "+dir || l.svc.instance().Recordings != dir {
+		t.Errorf("%v: the activity has %+v, the instance %q", err, acts, l.svc.instance().Recordings)
+	}
 	l.stop()
 	lived := deciding(l.svc.db.Snapshot().Verdict)
 
