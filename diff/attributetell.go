@@ -72,10 +72,7 @@ func (t *Attributes) crowdOf(a *Attribute) *crowdTable {
 // tell has those values of a request in which the candidate stands alone be told apart from now on that are not yet, where
 // they tell more than others.
 func (t *Attributes) tell(r *RouteAttributes, c *Comparison, at *[attributesKept]uint8, values *[attributesKept]string) {
-	told := r.told(c)
-	if len(told) == 0 {
-		return
-	}
+	var told map[string]float64 // looked for only where some value may come in: that is seldom
 	var shares []float64
 	for i := range r.list {
 		a := &r.list[i]
@@ -83,6 +80,9 @@ func (t *Attributes) tell(r *RouteAttributes, c *Comparison, at *[attributesKept
 			continue
 		}
 		if shares == nil {
+			if told = r.told(c); len(told) == 0 {
+				return
+			}
 			shares = r.shares()
 		}
 		before, weight := r.newcomer(a, keptText(values[i]), told)

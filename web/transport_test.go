@@ -56,7 +56,7 @@ func TestADeadCandidateOnManyRoutesIsSaid(t *testing.T) {
 		t.Error("a link leads nowhere")
 	}
 	field := r.get(fieldPath("", "transport"))
-	mustHold(t, "field", field, "all routes together", "Confirmed after ", "215 requests compared", ">15</a></b><span>candidate only", "<b>200</b><span>all agree",
+	mustHold(t, "field", field, "all routes together", "Confirmed after ", "215 requests compared", ">15</a></b><span>candidate only", ">200</a></b><span>all agree",
 		"15 kept of 15", "/a", "/j")
 	if points := r.get(fieldPath("", "transport"), "HX-Request: true"); !strings.Contains(points, `<td class="n">215</td>`) && !strings.Contains(points, "data-series") {
 		t.Errorf("no series:\n%s", excerpt(points))
