@@ -357,12 +357,12 @@ func ruleForNoise(s *toyShop, b *tab) {
 	b.visit(noise)
 	b.mustSay("1 of")
 	b.visit("/rules")
+	const one = `#suggestions .each a.button[href*="served_by"][href*="products"]` // among those that do the same on other routes
 	b.await("it is suggested", fmt.Sprintf(`(() => {
-		const row = [...document.querySelectorAll("#suggestions [data-row]")].find((r) => r.innerText.includes(%q) && r.innerText.includes(%q));
-		row?.querySelector("a.button, button, [href*=try]")?.setAttribute("data-chosen", "");
-		return row;
-	})()`, field, route))
-	b.click("[data-chosen]")
+		for (const group of document.querySelectorAll("#suggestions details.each")) group.open = true;
+		return document.querySelector(%q)?.checkVisibility();
+	})()`, one))
+	b.clickText(one, "Preview")
 	b.await("what it would do is shown", `document.querySelector("#trial table")`)
 	b.mustSay(field)
 	if len(s.listed()) > 0 {
