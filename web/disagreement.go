@@ -44,11 +44,3 @@ func noiseShare(v *diff.Verdict) string {
 	}
 	return shareOf(v.NoiseRate, v.Compared)
 }
-
-// noiseOf is how often the control differed in some of a run's requests.
-func noiseOf(v *diff.Verdict, noise, compared int64) string {
-	if !v.Controlled() {
-		return noControl
-	}
-	return share(noise, compared)
-}
