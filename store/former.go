@@ -29,13 +29,34 @@ type steadiness struct {
 	cut   bool      // there was one since the snapshot
 }
 
+// steadyWait is the longest that Steady waits for a flush. One of a large store that is written into all the time may take a
+// second, and nobody is to wait for a page that long.
+const steadyWait = 30 * time.Millisecond
+
 // Steady has Profile and Attributes of the run in force tell of the moment of the latest snapshot from now on, for two
-// minutes, so that their numbers may stand beside each other. Who reads a snapshot calls it before.
+// minutes, so that their numbers may stand beside each other. Who reads a snapshot calls it before. The first one to look
+// has the store flush, and waits for that a moment at most: where it takes longer, the numbers agree with the next snapshot.
 func (db *DB) Steady(ctx context.Context) {
 	l := db.ledgers.current()
 	if l == nil || l.profiles.look() {
 		return
 	}
+	stands := make(chan struct{})
+	go func() {
+		defer close(stands)
+		db.steady(context.WithoutCancel(ctx), l)
+	}()
+	patience := time.NewTimer(steadyWait)
+	defer patience.Stop()
+	select {
+	case <-stands:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+}
+
+// steady flushes if anything has been counted since the last snapshot: one that was cut before somebody looked holds nothing.
+func (db *DB) steady(ctx context.Context, l *ledger) {
 	db.flushing.Lock()
 	defer db.flushing.Unlock()
 	if !l.standsStill() {
