@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -147,7 +148,7 @@ func layTogether(b *testing.B, path string, whole time.Time) {
 func differing(route, first, count int, at time.Time) *diff.Comparison {
 	c := &diff.Comparison{
 		Route: fmt.Sprintf("GET /service-%d/{id}/items", route), Time: at, Result: diff.Both, Raw: true, Noise: true, Given: true,
-		CandidateUp: first%7 == 0, Fields: make([]diff.FieldComparison, count),
+		CandidateUp: first%7 == 0, Fields: make([]diff.FieldComparison, count), Values: make([]diff.FieldValues, count),
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -159,8 +160,15 @@ func differing(route, first, count int, at time.Time) *diff.Comparison {
 		case 1:
 			f.Candidate = 0
 		}
+		c.Values[i] = diff.FieldValues{Field: f.Field, Candidate: f.Candidate, Control: f.Control, Places: [][3]diff.SeenValue{
+			{seenNumber(first), seenNumber(first + int(f.Control)), seenNumber(first + 2*int(f.Candidate))},
+		}}
 	}
 	return c
+}
+
+func seenNumber(n int) diff.SeenValue {
+	return diff.SeenValue{Shape: "number", Text: strconv.Itoa(n), Length: -1, Number: float64(n), IsNumber: true}
 }
 
 // answered asks for an address over HTTP, as a browser does, and returns the body.
@@ -224,6 +232,7 @@ func BenchmarkReads(b *testing.B) {
 		{"fields of an hour", "/api/v1/fields?since=1h"},
 		{"fields of a month", "/api/v1/fields?since=720h"},
 		{"fields of a month, one route", "/api/v1/fields?since=720h&route=" + route},
+		{"profile", "/api/v1/profile?route=" + route + "&field=" + url.QueryEscape("body.items[].attribute_0")},
 		{"series", "/api/v1/series"},
 		{"series of a route", "/api/v1/series?route=" + route},
 		{"series of a field", "/api/v1/series?route=" + route + "&field=" + field},
@@ -234,6 +243,7 @@ func BenchmarkReads(b *testing.B) {
 		{"gate", "/api/v1/gate?pass=equivalent,different,undecided"},
 		{"page of a route", routePath("GET /service-500/{id}/items")},
 		{"page of a field", fieldPath("GET /service-500/{id}/items", "body.items[].attribute_100")},
+		{"page of a field with a profile", fieldPath("GET /service-500/{id}/items", "body.items[].attribute_0")},
 		{"page of all fields", "/fields"},
 		{"page of all samples", "/samples"},
 		{"page of the runs", "/runs"},
