@@ -10,7 +10,8 @@ func runCheck(args []string, std stdio) int {
 Usage: shadowdiff check -config FILE
 
 Prints every fault of a configuration file, one a line as FILE:LINE:COLUMN: MESSAGE. Nothing is started, opened or
-asked. Exit code 0 when there is none, else 2.`)
+asked. Exit code 0 when there is none, else 2. What is allowed and makes a comparison less than it seems is said as a
+warning, as serve says it in its log.`)
 	file := fs.String("config", "", "the `FILE` to check")
 	if code, done := parse(fs, args, std); done {
 		return code
@@ -37,5 +38,8 @@ asked. Exit code 0 when there is none, else 2.`)
 		return exitTrouble
 	}
 	fmt.Fprintf(std.out, "%s: ok; %s\n", *file, cfg.summary())
+	for _, warning := range cfg.warnings() {
+		fmt.Fprintf(std.err, "%s: warning: %s\n", *file, warning)
+	}
 	return exitOK
 }

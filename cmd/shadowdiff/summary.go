@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"shadowdiff/multicast"
 )
@@ -41,7 +42,26 @@ func (c config) warnings() []string {
 		all = append(all, "no secondary: noise counts against the candidate, and the verdict is never equivalent")
 	}
 	all = append(all, c.calibrating()...)
+	all = append(all, c.indistinct()...)
 	return append(append(all, c.unwatched()...), c.unverified()...)
+}
+
+// indistinct says whose address the candidate has, where no host and no header of its own leads elsewhere.
+func (c config) indistinct() (all []string) {
+	if c.Candidate == "" || c.Calibrate {
+		return nil
+	}
+	for _, own := range []multicast.RoleConfig{c.Shadow.Candidate, c.Shadow.Secondary} {
+		if own.Host != nil || len(own.SetHeaders) > 0 {
+			return nil
+		}
+	}
+	for _, other := range []struct{ role, address string }{{"primary", c.Primary}, {"secondary", c.Secondary}} {
+		if strings.TrimRight(other.address, "/") == strings.TrimRight(c.Candidate, "/") {
+			all = append(all, "the candidate has the address of the "+other.role+": the same code is asked, and the verdict says nothing of another")
+		}
+	}
+	return all
 }
 
 // unwatched says what of the ramp is not as it may seem.
