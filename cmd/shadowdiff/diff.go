@@ -82,7 +82,7 @@ func (o *diffOptions) check(files []string) error {
 	case o.caseFile != "" && (o.http || o.contentType != "" || o.secondary != ""):
 		return errors.New("-case has whole answers in it: it takes no -http, -content-type or -secondary")
 	case o.caseFile == "" && len(files) != 2:
-		return fmt.Errorf("two files are compared, LEFT and RIGHT, and %d are named; flags stand before them", len(files))
+		return fmt.Errorf("two files are compared, LEFT and RIGHT, not %d; flags stand before them", len(files))
 	case stdin > 1:
 		return errors.New("standard input (-) can be one side only")
 	case o.http && o.contentType != "":

@@ -47,7 +47,7 @@ func parse(fs *flag.FlagSet, args []string, std stdio) (code int, done bool) {
 func flagFault(fs *flag.FlagSet, err error) string {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
-		return withUnit(fs, err.Error())
+		return worded(fs, err.Error())
 	}
 	if instead := fromDiffy(name); instead != "" && fs.Name() == "serve" {
 		return fmt.Sprintf("-%s is Diffy's: %s", name, instead)
@@ -73,15 +73,15 @@ func printFlags(fs *flag.FlagSet) {
 		if value != "" {
 			head += " " + value
 		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
 			text += " (default " + f.DefValue + ")"
 		}
 		fmt.Fprintf(fs.Output(), "  %-22s %s\n", head, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 25)))
 	})
 }
 
-// withUnit words anew what the flag package says of a time that is none: "parse error".
-func withUnit(fs *flag.FlagSet, fault string) string {
+// worded says what is expected where the flag package says "parse error": of a time that is none, and of a number.
+func worded(fs *flag.FlagSet, fault string) string {
 	before, wordless := strings.CutSuffix(fault, ": parse error")
 	_, name, _ := strings.Cut(before, " for flag -")
 	f := fs.Lookup(name)
@@ -89,8 +89,11 @@ func withUnit(fs *flag.FlagSet, fault string) string {
 		return fault
 	}
 	if get, ok := f.Value.(flag.Getter); ok {
-		if _, ok := get.Get().(time.Duration); ok {
+		switch get.Get().(type) {
+		case time.Duration:
 			return before + ": give a time with its unit, as 5s, 10m or 1h30m"
+		case int, int64:
+			return before + ": give a whole number"
 		}
 	}
 	return fault

@@ -73,7 +73,7 @@ func runReplay(args []string, std stdio) int {
 	fs.Func("rate", "ask at this `RATE`, such as 100/s, whatever was recorded", o.what.Pace.ParseRate)
 	fs.BoolVar(&o.what.Loop, "loop", false, "begin again at the end, until -limit or Ctrl-C")
 	fs.Int64Var(&o.what.Limit, "limit", 0, "end when so `MANY` requests were asked (default: all)")
-	fs.Func("match", "ask only what fits: a method, a route as \"GET /users/{id}\" or \"shop.example/*\", or header.NAME=VALUE;\nmay be given again: one of the methods and routes must fit, and one of the headers", o.what.Choice.Match)
+	fs.Func("match", "ask only `WHAT` fits: a method, a route as \"GET /users/{id}\" or \"shop.example/*\", or header.NAME=VALUE;\nmay be given again: one of the methods and routes must fit, and one of the headers", o.what.Choice.Match)
 	fs.StringVar(&methods, "methods", "GET,HEAD", "ask these methods, with what they change: `LIST`")
 	fs.Func("header", "send this header in place of the recorded one: `NAME: VALUE`; \"NAME:\" leaves it out;\n${VARIABLE} is taken from the environment; may be given again", func(text string) error {
 		o.headers = append(o.headers, text) // looked at later: the flag package would repeat a secret
