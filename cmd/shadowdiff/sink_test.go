@@ -109,7 +109,7 @@ func TestNginxMirrorsToTheSink(t *testing.T) {
 	l := serveFile(t, fmt.Sprintf("mode: sink\nprimary: %s\nsecondary: %s\ncandidate: %s\nverdict: {alpha: 0.01}\n",
 		shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)))
 	address := mirroringNginx(t, shops.addresses[multicast.Primary], strings.TrimPrefix(l.svc.ProxyURL(), "http://"), "99.99%")
-	awaitPort(l, address)
+	awaitPort(t, address)
 
 	ctx, enough := context.WithCancel(t.Context())
 	crowd := fixtures.Traffic{URL: "http://" + address, Rate: 400, Seed: 7}
@@ -138,16 +138,58 @@ func TestNginxMirrorsToTheSink(t *testing.T) {
 }
 
 // awaitPort waits until somebody listens.
-func awaitPort(l *live, address string) {
-	l.t.Helper()
-	l.eventually("NGINX listens", func() bool {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return false
+func awaitPort(t *testing.T, address string) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for timeout := time.After(90 * time.Second); ; {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return
 		}
-		conn.Close()
-		return true
-	})
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatalf("nobody listens on %s after 90 s", address)
+		}
+	}
+}
+
+// A sink that takes connections and never answers holds up the next request of a client's connection, by a second each. It
+// is left alone after the third.
+func TestNginxLeavesASinkThatHangsAlone(t *testing.T) {
+	t.Parallel()
+	shops, err := openShops(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shops.close()
+	hanging, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hanging.Close()
+	address := mirroringNginx(t, shops.addresses[multicast.Primary], hanging.Addr().String(), "99.99%")
+	awaitPort(t, address)
+
+	var transport http.Transport // with one connection
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: &transport, Timeout: 30 * time.Second}
+	began := time.Now()
+	const asked = 100
+	for range asked {
+		resp, err := client.Get("http://" + address + "/health")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("a client got %s, %v", resp.Status, err)
+		}
+		resp.Body.Close()
+	}
+	if took := time.Since(began); took > asked/2*time.Second {
+		t.Errorf("%d requests took %v", asked, took)
+	}
 }
 
 // Bodies come along, a share is a share, and the URI is the client's however the mirror's own location is called.
@@ -160,7 +202,7 @@ func TestNginxMirrorsBodiesAndAShare(t *testing.T) {
 	l := serveFile(t, fmt.Sprintf("mode: sink\nprimary: %s\nsecondary: %s\ncandidate: %s\nmethods: [GET, POST]\n",
 		shops.url(multicast.Primary), shops.url(multicast.Secondary), shops.url(multicast.Candidate)))
 	address := mirroringNginx(t, shops.addresses[multicast.Primary], strings.TrimPrefix(l.svc.ProxyURL(), "http://"), "50%")
-	awaitPort(l, address)
+	awaitPort(t, address)
 	const asked = 400
 	for i := range asked {
 		resp, err := http.Post(fmt.Sprintf("http://%s/orders?n=%d", address, i), "application/json", strings.NewReader(`{"items":[{"id":"p1"}]}`))
@@ -195,7 +237,7 @@ func TestTheDashboardBehindNginx(t *testing.T) {
 	l := serveFile(t, fmt.Sprintf("primary: http://127.0.0.1:9001\nweb: {base_url: \"http://%s/shadowdiff\"}\n", address))
 	text := strings.ReplaceAll(documented(t, "operating.md", "nginx"), "http://127.0.0.1:8881", l.svc.AdminURL())
 	startNginx(t, "server {\nlisten "+address+";\n"+text+"}\n")
-	awaitPort(l, address)
+	awaitPort(t, address)
 	page := "http://" + address + "/shadowdiff/"
 	res, err := http.Get(page)
 	if err != nil {
