@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -27,6 +28,9 @@ type upload struct {
 	reading sync.Mutex  // held by Read
 	closing sync.Mutex  // held by Close
 	begun   atomic.Bool // something may have been read; guarded, where it matters, by the link
+	shut    atomic.Bool // HTTP/2 closed it before it was begun
+	passed  atomic.Bool // the primary answers: it is not sent again
+	held    []byte      // all that was read, while it may have to be sent again; guarded by reading until it is whole
 	stopped atomic.Bool
 	stop    chan struct{} // closed when stopped
 	cut     atomic.Bool   // stopped before the upload had ended
@@ -38,6 +42,7 @@ type upload struct {
 var (
 	errUnwanted = errors.New("the primary ended while the client was sending")
 	errLost     = errors.New("the connection was closed before it was used")
+	errOnce     = errors.New("the primary turned away an upload that cannot be sent again")
 )
 
 // How an upload ends.
@@ -92,11 +97,12 @@ func (u *upload) Read(p []byte) (int, error) {
 	if u.expects && !u.invited() {
 		<-u.stop
 	}
-	if u.stopped.Load() {
+	if u.stopped.Load() || u.shut.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
 	n, err := u.body.Read(p)
 	u.size += int64(n)
+	u.hold(p[:n])
 	switch {
 	case err == io.EOF:
 		u.endTrailer()
@@ -115,6 +121,32 @@ func (u *upload) Read(p []byte) (int, error) {
 		t.requestRead(p[:n], err, u.trailer)
 	}
 	return n, err
+}
+
+// maxHeld is how long an upload may be that is sent again.
+const maxHeld = 64 << 10
+
+// hold keeps what was read for again.
+func (u *upload) hold(p []byte) {
+	if u.visit.link != nil || u.passed.Load() || u.size > maxHeld {
+		u.held = nil
+	} else {
+		u.held = append(u.held, p...)
+	}
+}
+
+// again is the upload for another attempt, where the primary has said over HTTP/2 that it has not looked at the request, as it
+// does when it restarts: from the beginning, if all of it is here or none of it was read. Over HTTP/1 no primary can say that.
+func (u *upload) again() (io.ReadCloser, error) {
+	switch announced := u.visit.in.ContentLength >= 0 && u.visit.in.Trailer != nil; { // then what is whole lacks trailers
+	case u.visit.link != nil:
+	case !u.begun.Load() && !u.stopped.Load():
+		u.shut.Store(false)
+		return u, nil
+	case u.whole() && !announced && int64(len(u.held)) == u.size:
+		return io.NopCloser(bytes.NewReader(u.held)), nil
+	}
+	return nil, errOnce
 }
 
 // complete notes that all of it has come.
@@ -182,10 +214,13 @@ func (u *upload) endTrailer() {
 // the proxy says itself.
 func trailable(name string) bool { return token(name) && !frames(name) && !endToEnd(name) }
 
-// Close stops the reading, for good. What was not begun may still be wanted, on another connection; not so over HTTP/2, which
-// may close first and read afterwards, and would then wait for the client with an answer that is cut off already.
+// Close stops the reading, for good. What was not begun may still be wanted, on another connection; but HTTP/2 may close first
+// and read afterwards, and would then wait for the client with an answer that is cut off already.
 func (u *upload) Close() error {
-	if u.begun.Load() || u.visit.link == nil {
+	if u.visit.link == nil {
+		u.shut.Store(true)
+	}
+	if u.begun.Load() {
 		return u.halt()
 	}
 	return nil
