@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 )
 
 // ask sends the primary the client's request, and brings the head of its answer.
@@ -17,6 +18,9 @@ func (v *visit) ask() (*http.Response, error) {
 	res, err := transport.RoundTrip(out)
 	for err != nil && v.link != nil && v.link.unused(v) && out.Context().Err() == nil {
 		res, err = transport.RoundTrip(out) // as if it had found the connection closed when it looked for one
+	}
+	if v.upload != nil {
+		v.upload.passed.Store(true)
 	}
 	v.settled()
 	return res, err
@@ -37,7 +41,7 @@ func (v *visit) request() *http.Request {
 	}
 	out.Body, out.Trailer, out.Close = nil, nil, false
 	if v.upload != nil {
-		out.Body, out.Trailer = v.upload, v.upload.trailer
+		out.Body, out.GetBody, out.Trailer = v.upload, v.upload.again, v.upload.trailer
 		switch {
 		case in.ContentLength < 0: // said aloud, or net/http reads ahead to see whether there is a body
 			out.TransferEncoding = []string{"chunked"}
@@ -58,7 +62,23 @@ func (v *visit) request() *http.Request {
 		out.Header = maps.Clone(out.Header)
 		out.Header["X-Shadow-Request"] = []string{"1"}
 	}
+	if !safe(in.Method) {
+		out.Header = askedOnce(out.Header)
+	}
 	return out
+}
+
+// askedOnce spells names in another way by which net/http takes a request for one that may be sent again: the primary need
+// not know them.
+func askedOnce(h http.Header) http.Header {
+	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values := h[name]; values != nil {
+			h = maps.Clone(h)
+			delete(h, name)
+			h[strings.ToLower(name)] = values
+		}
+	}
+	return h
 }
 
 // presence ends when the client goes. The request's own context also ends when its upload is stopped, though the answer

@@ -221,3 +221,33 @@ func TestUploadToTLSPrimaryIsCutOff(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// What may have an effect is asked once, and no more, whatever it says of itself: net/http would send it again.
+func TestWhatHasAnEffectIsAskedOnce(t *testing.T) {
+	asked := make(chan string, 9)
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			head, ok := readHead(r)
+			if !ok {
+				return
+			}
+			if strings.HasPrefix(head, "POST ") {
+				asked <- head
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	for _, key := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		s.get("/a") // leaves a connection
+		w := s.dial()
+		w.send("POST /a HTTP/1.1\r\nHost: a\r\n" + key + ": k\r\nContent-Length: 0\r\n\r\n")
+		if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 502 ") {
+			t.Errorf("%s: the client got %q", key, head)
+		}
+		if head := <-asked; len(asked) > 0 || !strings.Contains(strings.ToLower(head), "\n"+strings.ToLower(key)+": k\r\n") {
+			t.Errorf("%s: the primary was asked %d times more, after %q", key, len(asked), head)
+		}
+	}
+}
