@@ -125,7 +125,7 @@ func (s *setup) forward(in *http.Request, out http.Header) {
 		return
 	}
 	for name := range out {
-		if strings.HasPrefix(name, "X-Forwarded-") {
+		if strings.HasPrefix(name, "X-Forwarded-") || misspelt(name) {
 			delete(out, name)
 		}
 	}
@@ -140,6 +140,15 @@ func (s *setup) forward(in *http.Request, out http.Header) {
 	if in.Header["X-Real-Ip"] != nil {
 		out["X-Real-Ip"] = who[0:1:1]
 	}
+}
+
+// misspelt reports whether a name says who asked where dashes and underscores are the same, as in CGI and WSGI.
+func misspelt(name string) bool {
+	if !strings.Contains(name, "_") {
+		return false
+	}
+	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	return strings.HasPrefix(name, "x-forwarded-") || name == "x-real-ip"
 }
 
 func kept(prior []string, value string) []string {
@@ -190,7 +199,7 @@ func (s *setup) clientIP(r *http.Request) string {
 	}
 	chain := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for _, hop := range slices.Backward(chain) {
-		if hop = strings.TrimSpace(hop); hop == "" {
+		if hop = bareAddress(strings.TrimSpace(hop)); hop == "" {
 			break
 		}
 		client = hop
@@ -199,4 +208,16 @@ func (s *setup) clientIP(r *http.Request) string {
 		}
 	}
 	return client
+}
+
+// bareAddress is an address in the one spelling that stands for it. Some proxies write the port behind it, which is another for
+// each connection.
+func bareAddress(hop string) string {
+	if both, err := netip.ParseAddrPort(hop); err == nil {
+		return both.Addr().Unmap().String()
+	}
+	if addr, err := netip.ParseAddr(strings.Trim(hop, "[]")); err == nil {
+		return addr.Unmap().String()
+	}
+	return hop
 }

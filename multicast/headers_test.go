@@ -195,7 +195,7 @@ func TestHeaderRulesByRole(t *testing.T) {
 func TestForwardingHeaders(t *testing.T) {
 	spoof := []string{
 		"X-Forwarded-For: 1.2.3.4", "X-Forwarded-Host: evil", "X-Forwarded-Proto: gopher", "X-Forwarded-Port: 1",
-		"Forwarded: for=9.9.9.9", "X-Real-IP: 6.6.6.6",
+		"Forwarded: for=9.9.9.9", "X-Real-IP: 6.6.6.6", "X_Forwarded_For: 6.6.6.6", "X-Forwarded_Proto: https", "X_REAL_IP: 6.6.6.6", "X_A: 1",
 	}
 	for _, c := range []struct {
 		name    string
@@ -210,6 +210,7 @@ func TestForwardingHeaders(t *testing.T) {
 		{"untrusted peer", []string{"10.0.0.0/8"}, spoof, map[string]string{
 			"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "shop.example", "X-Forwarded-Proto": "http",
 			"Forwarded": `for=127.0.0.1;host="shop.example";proto=http`, "X-Real-Ip": "127.0.0.1", "X-Forwarded-Port": "",
+			"X_forwarded_for": "", "X-Forwarded_proto": "", "X_real_ip": "", "X_a": "1",
 		}},
 		{"trusted peer", []string{"127.0.0.0/8"}, spoof, map[string]string{
 			"X-Forwarded-For": "1.2.3.4, 127.0.0.1", "X-Forwarded-Host": "evil", "X-Forwarded-Proto": "gopher", "X-Forwarded-Port": "1",
@@ -246,6 +247,11 @@ func TestClientIP(t *testing.T) {
 		{"10.0.0.1:5", "6.6.6.6, 1.1.1.1, 10.2.2.2", "1.1.1.1"},
 		{"10.0.0.1:5", "10.3.3.3, 10.2.2.2", "10.3.3.3"},
 		{"[::1]:5", "1.1.1.1", "1.1.1.1"},
+		{"10.0.0.1:5", "1.1.1.1:4711, 10.2.2.2:80", "1.1.1.1"},
+		{"10.0.0.1:5", "[2001:DB8::1]:4711", "2001:db8::1"},
+		{"10.0.0.1:5", "2001:DB8:0::1, [::1]", "2001:db8::1"},
+		{"10.0.0.1:5", "::ffff:1.1.1.1", "1.1.1.1"},
+		{"10.0.0.1:5", "unknown", "unknown"},
 		{"[::ffff:10.0.0.1]:5", "1.1.1.1", "1.1.1.1"},
 	} {
 		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": {c.chain}}}
