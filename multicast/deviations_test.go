@@ -149,7 +149,7 @@ func deviationsOfRequests() []deviation {
 		{
 			name: "forwarded",
 			says: "X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto say who asked. What an untrusted client says of that itself, in any X-Forwarded-* header, " +
-				"Forwarded or X-Real-IP, is replaced.",
+				"Forwarded or X-Real-IP, is replaced, and left out where it has underscores for dashes.",
 			request: each(allowForwarded),
 			show:    showRequest(get("X-Forwarded-Host: evil"), mannerWhole, header("X-Forwarded-Host"), "evil", "a"),
 		},
@@ -277,6 +277,11 @@ func deviationsOfAnswers() []deviation {
 				}
 			},
 			show: showAnswer("HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\nok", func(t heard) string { return fmt.Sprint(t.status, " ", t.body) }, "99 ok", "502 bad gateway\n"),
+		},
+		{
+			name: "reset code",
+			says: "An answer over HTTP/2 that breaks off ends with the code INTERNAL_ERROR, whichever the primary gave.",
+			show: showResetCode,
 		},
 		{
 			name: "status line",
@@ -517,7 +522,8 @@ func allowTwoSlashes(_ *comparison, s *seen) {
 
 func allowForwarded(c *comparison, s *seen) {
 	for name := range s.header {
-		if strings.HasPrefix(name, "X-Forwarded-") {
+		dashed := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		if strings.HasPrefix(dashed, "X-Forwarded-") || dashed == "X-Real-Ip" && name != dashed {
 			delete(s.header, name)
 		}
 	}

@@ -166,3 +166,53 @@ func TestAnswerOverHTTP2WithoutALength(t *testing.T) {
 		t.Errorf("the client got Content-Length %q", length)
 	}
 }
+
+// A client of HTTP/2 may be another proxy, with the requests of many on one connection: some uploads that the primary does not
+// take must leave room for the others.
+func TestStalledUploadsLeaveRoomForOthers(t *testing.T) {
+	s := newStage(t, nil, nil)
+	w := s.stream()
+	one, all := uint32(0), uint32(65535)
+	for one == 0 || all == 65535 {
+		frame, err := w.framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if v, said := frame.Value(http2.SettingInitialWindowSize); said {
+				one = v
+			}
+		case *http2.WindowUpdateFrame:
+			all += frame.Increment
+		}
+	}
+	if all < 8*one {
+		t.Errorf("a request may send %d bytes ahead, and all of a connection together %d", one, all)
+	}
+}
+
+// showResetCode has a primary that resets its answer with a code of its own.
+func showResetCode(t *testing.T, _ deviation) {
+	always := func(http2.Frame) bool { return true }
+	s := newRawStage(t, turnsAway(t, func(framer *http2.Framer, stream uint32) error {
+		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88}, EndHeaders: true}); err != nil { // :status: 200
+			return err
+		}
+		return framer.WriteRSTStream(stream, http2.ErrCodeCancel)
+	}, always), "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	w := s.stream()
+	w.ask(true, "GET", "/a", "a")
+	for {
+		frame, err := w.framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reset, ok := frame.(*http2.RSTStreamFrame); ok {
+			if reset.ErrCode != http2.ErrCodeInternal {
+				t.Errorf("the client got %s", reset.ErrCode)
+			}
+			return
+		}
+	}
+}

@@ -5,6 +5,13 @@ import (
 	"net/http"
 )
 
+// How much of uploads may come ahead of the primary over HTTP/2. Some that it does not take must leave room for the others of
+// their connection, which may be another proxy's.
+const (
+	aheadOfRequest    = 512 << 10
+	aheadOfConnection = 16 * aheadOfRequest
+)
+
 // Server is the listener's part of the front, with the configured limits: HTTP/1.1 and HTTP/2, the latter with prior
 // knowledge, or by ALPN where TLSConfig is set: then it wants ServeTLS.
 func (p *Proxy) Server() *http.Server {
@@ -17,6 +24,7 @@ func (p *Proxy) Server() *http.Server {
 		Addr:                         cfg.Listen,
 		Handler:                      p,
 		Protocols:                    protocols,
+		HTTP2:                        &http.HTTP2Config{MaxReceiveBufferPerStream: aheadOfRequest, MaxReceiveBufferPerConnection: aheadOfConnection},
 		ReadHeaderTimeout:            cfg.Server.ReadHeaderTimeout,
 		IdleTimeout:                  cfg.Server.IdleTimeout,
 		MaxHeaderBytes:               int(cfg.Server.MaxHeader),
