@@ -50,29 +50,36 @@ func (s *mirrorSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.proxy.counters.requests.Add(1)
-	s.take(r, start)
-	status := http.StatusAccepted
-	if r.Method == http.MethodConnect {
-		status = http.StatusMethodNotAllowed
+	switch err := s.take(r, start); {
+	case err != nil:
+		s.proxy.complain.warn("a mirrored request was refused", slog.Any("err", err))
+		http.Error(w, "bad request", http.StatusBadRequest)
+	case r.Method == http.MethodConnect:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	default:
+		w.WriteHeader(http.StatusAccepted)
 	}
-	w.WriteHeader(status)
 }
 
-// take reads a request that is to be shadowed and has it asked; any other is counted and nothing more.
-func (s *mirrorSink) take(r *http.Request, start time.Time) {
+// take reads a request that is to be shadowed and has it asked; any other is counted and nothing more. It fails with why what
+// came is no request.
+func (s *mirrorSink) take(r *http.Request, start time.Time) error {
 	setup := s.proxy.setup.Load()
 	rt, reason := s.proxy.classify(r, setup)
 	if reason != "" {
 		s.proxy.counters.skipped.add(reason)
-		return
+		return nil
 	}
 	m := &mirrored{proxy: s.proxy, setup: setup, route: rt, start: start}
 	m.account.memory = &s.proxy.memory
-	if !m.read(s.ctx, r) || s.admit(&setup.cfg.Shadow, m.visit) {
-		return
+	s.proxy.counters.open.Add(1)
+	if err := m.read(s.ctx, r); err != nil {
+		return err
 	}
-	m.account.close()
-	s.proxy.counters.dropped.add(ReasonQueue)
+	if m.in != nil && !s.admit(&setup.cfg.Shadow, m.visit) {
+		m.leave(&s.proxy.counters.dropped, ReasonQueue)
+	}
+	return nil
 }
 
 // admit has a visit made, now or when another has ended; it answers false when too many wait already.
@@ -121,27 +128,40 @@ func (s *mirrorSink) close() {
 	s.visits.Wait()
 }
 
-// mirrored is one request on its way to the three.
+// mirrored is one request on its way to the three. It is open until it leaves, or a visit is made of it.
 type mirrored struct {
 	proxy   *Proxy
 	setup   *setup
 	route   *route
 	start   time.Time
-	account account // of the body, until the visit has ended
-	in      *http.Request
+	account account       // of the request, until the visit has ended
+	in      *http.Request // nil until it is whole
 }
 
-// read takes the request whole. It answers false, and has counted why, when that cannot be shadowed.
-func (m *mirrored) read(ctx context.Context, r *http.Request) bool {
-	body := capture{account: &m.account, limit: m.route.maxRequestBody}
-	err := m.readBody(&body, r)
-	switch counters := &m.proxy.counters; {
+// leave ends one that nobody is asked.
+func (m *mirrored) leave(count *tally[Reason], reason Reason) {
+	m.account.close()
+	count.add(reason)
+	m.proxy.counters.open.Add(-1)
+}
+
+// read takes the request whole, or has it leave. It fails with why what came is no request.
+func (m *mirrored) read(ctx context.Context, r *http.Request) error {
+	counters, body := &m.proxy.counters, capture{account: &m.account, limit: m.route.maxRequestBody}
+	err := errRequest
+	if askable(r) {
+		err = m.readBody(&body, r)
+	}
+	switch {
+	case err != nil && uploadFault(err) == uploadGone:
+		m.leave(&counters.skipped, ReasonClientAborted)
 	case err != nil:
-		counters.skipped.add(ReasonClientAborted)
+		m.leave(&counters.skipped, ReasonRequestIncomplete)
+		return err
 	case body.over:
-		counters.skipped.add(ReasonBodyTooLarge)
-	case body.lost:
-		counters.dropped.add(ReasonMemory)
+		m.leave(&counters.skipped, ReasonBodyTooLarge)
+	case body.lost || !m.account.take(headerSize(r.Header)):
+		m.leave(&counters.dropped, ReasonMemory)
 	default:
 		m.in = r.Clone(context.WithoutCancel(r.Context()))
 		m.in = m.in.WithContext(&both{m.in.Context(), ctx})
@@ -150,10 +170,8 @@ func (m *mirrored) read(ctx context.Context, r *http.Request) bool {
 		if r.ContentLength != 0 {
 			m.in.Body = io.NopCloser(bytes.NewReader(body.body))
 		}
-		return true
 	}
-	m.account.close()
-	return false
+	return nil
 }
 
 // readBody reads to the end, but keeps no more than the limit.
@@ -186,6 +204,7 @@ func (m *mirrored) visit() {
 	}()
 	v := &visit{proxy: m.proxy, setup: m.setup, client: &nobody{header: http.Header{}}, in: m.in, arrived: m.start, copied: true}
 	v.flight = m.proxy.newFlight(v, m.route, m.start)
+	m.proxy.counters.open.Add(-1)
 	v.tap = m.proxy.newTap(v, m.start)
 	defer v.left(m.start)
 	v.serve()
@@ -235,14 +254,14 @@ func restore(r *http.Request) error {
 	return nil
 }
 
-// unshadowed is a host as it was before a mirror appended its suffix, with a port behind it or not.
+// unshadowed is a host as it was before a mirror appended its suffix, before a port or behind it.
 func unshadowed(host string) string {
-	name, port := host, ""
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		name, port = host[:i], host[i:]
+	if bare, found := strings.CutSuffix(host, mirrorSuffix); found && bare != "" {
+		return bare
 	}
+	name, port, _ := cutPort(host)
 	if bare, found := strings.CutSuffix(name, mirrorSuffix); found && bare != "" {
-		return bare + port
+		return bare + ":" + port
 	}
 	return host
 }

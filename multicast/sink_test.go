@@ -127,7 +127,7 @@ func TestMirrorInFrontOfThePrimary(t *testing.T) {
 func TestUnshadowed(t *testing.T) {
 	for host, want := range map[string]string{
 		"shop.example-shadow": "shop.example", "shop-shadow:8080": "shop:8080", "shop": "shop", "-shadow": "-shadow",
-		"[::1]": "[::1]", "[::1]:80": "[::1]:80", "shop-shadow.example": "shop-shadow.example", "": "",
+		"[::1]": "[::1]", "[::1]:80": "[::1]:80", "[::1]-shadow": "[::1]", "[::1]-shadow:80": "[::1]:80", "[::1]:80-shadow": "[::1]:80", "shop-shadow.example": "shop-shadow.example", "": "",
 	} {
 		if got := unshadowed(host); got != want {
 			t.Errorf("%q is %q, want %q", host, got, want)
@@ -148,8 +148,8 @@ func TestMirrorsNeverWait(t *testing.T) {
 		}
 	}
 	s.eventually("two are asked", func() bool { return len(s.upstream[Primary].requests()) == 2 })
-	if n := s.proxy.Counts().Dropped[ReasonQueue]; n != 4 {
-		t.Errorf("%d are dropped", n)
+	if c := s.proxy.Counts(); c.Dropped[ReasonQueue] != 4 || c.Open != 5 {
+		t.Errorf("%d are dropped, and %d not placed yet", c.Dropped[ReasonQueue], c.Open)
 	}
 	close(release)
 	for range 5 {
@@ -189,4 +189,44 @@ func TestMirrorEndsWithTheProcess(t *testing.T) {
 	if c := s.proxy.Counts(); c.Requests != 1 || c.Exchanged != 0 || c.CapturedBytes != 0 {
 		t.Errorf("counts are %+v", c)
 	}
+}
+
+// Those that wait are held within the memory of the shadows, with their headers.
+func TestMirrorsThatWaitAreBounded(t *testing.T) {
+	release := make(chan struct{})
+	s := newSinkStage(t, map[Role]http.HandlerFunc{Primary: func(http.ResponseWriter, *http.Request) { <-release }},
+		func(c *Config) { c.Shadow.Concurrency, c.Shadow.Memory = 1, MiB })
+	w := s.dial()
+	for range 3 {
+		w.send("GET /a HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 400<<10) + "\r\n\r\n")
+		w.head()
+	}
+	if c := s.proxy.Counts(); c.Dropped[ReasonMemory] != 1 || c.CapturedBytes < 800<<10 {
+		t.Errorf("counts are %+v", c)
+	}
+	close(release)
+	s.stop()
+	if c := s.proxy.Counts(); c.Open != 0 || c.CapturedBytes != 0 {
+		t.Errorf("counts are %+v", c)
+	}
+}
+
+// What is no request has no part in what the primary is asked and how it does, as in front of it.
+func TestMirrorSendsWhatIsNoRequest(t *testing.T) {
+	s := newSinkStage(t, nil, posts)
+	w := s.dial()
+	w.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
+	if head := w.head(); !strings.HasPrefix(head, "HTTP/1.1 400 ") {
+		t.Errorf("the mirror is answered %q", head)
+	}
+	http2 := s.stream()
+	http2.ask(true, "GET", "/a", "a b/c")
+	if status := http2.status(); status != "400" {
+		t.Errorf("the mirror is answered %q", status)
+	}
+	s.stop()
+	if asked := s.upstream[Primary].requests(); len(asked) > 0 || strings.Contains(s.log.String(), "primary failed") {
+		t.Errorf("the primary is asked %+v; logged: %s", asked, s.log)
+	}
+	s.counts(Counts{Requests: 2, Skipped: map[Reason]int64{ReasonRequestIncomplete: 2}})
 }
