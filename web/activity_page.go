@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -37,12 +38,31 @@ type activityRow struct {
 	Who      string
 	Sentence string
 	Changes  []changed
-	Page     string // where it is to be seen now
+	Rules    []changedRule // that were added or removed, as far as they are told
+	Page     string        // where it is to be seen now
 	Action   string
 }
 
 // changed is one value before and after.
 type changed struct{ Key, Before, After string }
+
+// changedRule is a rule that was added or removed, in one line.
+type changedRule struct{ Verb, ID, Text string }
+
+// Whole is the sentence with what was changed from what, and by whom.
+func (r activityRow) Whole() string {
+	text := strings.TrimRight(r.Sentence, ".")
+	for _, c := range r.Changes {
+		if text != shareChanged { // which names it
+			text += ", " + c.Key
+		}
+		text += fmt.Sprintf(" from %s to %s", c.Before, c.After)
+	}
+	if len(r.Rules) == 1 {
+		text += ", " + r.Rules[0].Text
+	}
+	return text + ", by " + r.Who + "."
+}
 
 // About is the part that was changed, in one word.
 func (r activityRow) About() string {
@@ -51,6 +71,8 @@ func (r activityRow) About() string {
 		return "switch"
 	case "reload":
 		return "configuration"
+	case "set aside":
+		return "database"
 	}
 	return r.Action
 }
@@ -78,11 +100,27 @@ func (s *Server) activity(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range entries {
 		page.Rows = append(page.Rows, activityRowOf(e))
 	}
+	s.leadToRules(page.Rows)
 	if next != nil {
 		page.Older = listPath("/activity", "actor", q.text("actor"), "action", q.text("action"), "since", q.text("since"),
 			"until", q.text("until"), "limit", q.text("limit"), "cursor", *next)
 	}
 	return s.render(w, r, http.StatusOK, "activity", page)
+}
+
+// leadToRules has those rows that tell of a rule in force lead to it.
+func (s *Server) leadToRules(rows []activityRow) {
+	inForce := map[string]bool{}
+	for _, rule := range s.rules() {
+		inForce[rule.ID()] = true
+	}
+	for i := range rows {
+		for _, rule := range rows[i].Rules {
+			if rows[i].Page == "/rules" && inForce[rule.ID] {
+				rows[i].Page += "#rule-" + rule.ID
+			}
+		}
+	}
 }
 
 // picks offers the values of a filter, with the one that is asked for even where it is none of them.
@@ -104,12 +142,14 @@ func actorWords() [][2]string {
 		{"", "anyone"},
 		{"page", "the dashboard"},
 		{"api", "the API"},
-		{"start", "the start"},
+		{"start", "the process, starting"},
 		{"reload", "the configuration"},
 		{"signal", "a signal"},
 		{"version", "the candidate"},
 		{"guard", "the guard"},
 		{"ramp", "the ramp"},
+		{"process", "the process, ending"},
+		{"store", "the store"},
 	}
 }
 
@@ -120,7 +160,10 @@ func actionWords() [][2]string {
 		{"run", "runs"},
 		{"rules", "rules"},
 		{"reload", "the configuration"},
+		{"recording", "recording"},
+		{"purge", "what was removed"},
 		{"backup", "backups"},
+		{"set aside", "the database"},
 	}
 }
 
@@ -152,15 +195,22 @@ func activityRowOf(e store.Activity) activityRow {
 	rest = strings.Trim(strings.ReplaceAll(rest, ", , ", ", "), ", :")
 	switch e.Action {
 	case "shadowing":
-		row.Page, row.Sentence = "/settings", switchActSentence(rest, row.Changes)
+		row.Page, row.Sentence = "/settings#shadowing", switchActSentence(rest, row.Changes)
 	case "run":
 		row.Page, row.Sentence = runActSentence(rest, row.Changes)
 	case "rules":
-		row.Page, row.Sentence = "/rules", ruleActSentence(rest)
+		row.Page, row.Rules = "/rules", changedRules(e.Detail)
+		row.Changes, row.Sentence = nil, ruleActSentence(e.Detail, row.Rules)
 	case "reload":
-		row.Page, row.Sentence = "/settings", reloadActSentence(e.Detail, rest, row.Changes)
+		row.Page, row.Sentence = "/settings#configuration", reloadActSentence(e.Detail, rest, row.Changes)
 	case "backup":
-		row.Sentence = backupActSentence(e.Detail)
+		row.Page, row.Sentence = "/settings#store", backupActSentence(e.Detail)
+	case "recording":
+		row.Page, row.Sentence = "/settings#recording", "Recording "+e.Detail+"."
+	case "purge":
+		row.Page, row.Sentence = "/samples", "Removed for good: "+e.Detail+"."
+	case "set aside":
+		row.Page, row.Sentence = "/settings#store", "The database was set aside, and a new one begun: "+e.Detail+"."
 	default:
 		row.Sentence = capital(e.Action + ": " + e.Detail)
 	}
@@ -175,12 +225,20 @@ func bare(text string) string {
 	return text
 }
 
+// shareChanged says what a change of the share alone is.
+const shareChanged = "The share that is shadowed was changed"
+
 func switchActSentence(rest string, changes []changed) string {
+	for i := range changes {
+		if changes[i].Key == "sample" {
+			changes[i].Key = "share"
+		}
+	}
 	switch {
 	case rest == "switched on" || rest == "switched off":
 		return "Shadowing was " + rest + "."
 	case rest == "" && len(changes) > 0:
-		return "The share that is shadowed was changed."
+		return shareChanged + "."
 	}
 	return capital(rest) + "."
 }
@@ -193,7 +251,11 @@ var renamed = regexp.MustCompile(`^run (\d+)`)
 
 func runActSentence(rest string, changes []changed) (page, sentence string) {
 	if m := inForce.FindStringSubmatch(rest); m != nil {
-		return "/?run=" + m[2], "Run “" + bare(m[1]) + "”" + m[3] + " came into force."
+		about := strings.TrimPrefix(m[3], ", ")
+		if about != "" {
+			about = ", " + about + ","
+		}
+		return "/runs/" + m[2], sentenceStart(runTitle(store.Run{Name: bare(m[1])})) + about + " came into force."
 	}
 	if len(changes) > 0 && strings.HasPrefix(changes[0].Key, "run ") {
 		id, _, _ := strings.Cut(strings.TrimPrefix(changes[0].Key, "run "), ":")
@@ -209,13 +271,59 @@ func runActSentence(rest string, changes []changed) (page, sentence string) {
 	return "/runs", capital(rest) + "."
 }
 
-func ruleActSentence(rest string) string {
-	for _, verb := range []string{"added", "removed"} {
-		if id, text, found := strings.Cut(strings.TrimPrefix(rest, verb+" "), ": "); found && strings.HasPrefix(rest, verb+" ") {
-			return "Rule " + id + " was " + verb + ": " + text
+// ruleChange is how the change of a rule is kept; more is how those are that are not told.
+var (
+	ruleChange = regexp.MustCompile(`(?:^|, )(added|removed) (\d+): `)
+	more       = regexp.MustCompile(` and (\d+) more$`)
+)
+
+// changedRules are the rules that an entry tells of.
+func changedRules(detail string) (rules []changedRule) {
+	detail = more.ReplaceAllString(detail, "")
+	found := ruleChange.FindAllStringSubmatchIndex(detail, -1)
+	for i, at := range found {
+		end := len(detail)
+		if i+1 < len(found) {
+			end = found[i+1][0]
 		}
+		rules = append(rules, changedRule{detail[at[2]:at[3]], detail[at[4]:at[5]], detail[at[1]:end]})
 	}
-	return capital(rest)
+	return rules
+}
+
+// ruleActSentence says how many rules were added and removed; what they say stands beside it.
+func ruleActSentence(detail string, rules []changedRule) string {
+	n := map[string]int64{}
+	for _, rule := range rules {
+		n[rule.Verb]++
+	}
+	if m := more.FindStringSubmatch(detail); m != nil && len(rules) > 0 {
+		left, _ := strconv.ParseInt(m[1], 10, 64) // digits; so many that it does not fit are none that were kept
+		n[rules[len(rules)-1].Verb] += left
+	}
+	was := func(n int64, verb string) string {
+		if n == 1 {
+			return "1 rule was " + verb
+		}
+		if strings.HasSuffix(detail, "…") { // as it was kept before all were counted
+			return "At least " + count(n) + " rules were " + verb
+		}
+		return count(n) + " rules were " + verb
+	}
+	switch added, removed := n["added"], n["removed"]; {
+	case added+removed == 0:
+		return capital(detail) + "."
+	case added == 1 && removed == 0, added == 0 && removed == 1:
+		return "Rule " + rules[0].ID + " was " + rules[0].Verb + "."
+	case added == 1 && removed == 1:
+		return "Rule " + rules[1].ID + " was replaced by rule " + rules[0].ID + "."
+	case removed == 0:
+		return was(added, "added") + "."
+	case added == 0:
+		return was(removed, "removed") + "."
+	default:
+		return was(added, "added") + ", and " + was(removed, "removed") + "."
+	}
 }
 
 func reloadActSentence(detail, rest string, changes []changed) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
 
@@ -77,7 +78,7 @@ func TestActivityPage(t *testing.T) {
 		}
 	}
 	page := r.get("/activity")
-	mustHold(t, "activity", page, "The last change: Shadowing was switched off.", "The share that is shadowed was changed.",
+	mustHold(t, "activity", page, "The last change: Shadowing was switched off, by the API.", "The share that is shadowed was changed.",
 		"<del><span class=\"hidden\">before </span>100%</del>", "<ins>5%</ins>", "by the API", "2 changes shown", "Nothing older.", `<li class="act" data-row>`)
 	mustHold(t, "first page", r.get("/activity?limit=1"), "switched off")
 	older := link(t, r.get("/activity?limit=1"), "/activity?cursor=")
@@ -93,23 +94,34 @@ func TestActivityPage(t *testing.T) {
 
 func TestActivityIsSaidInSentences(t *testing.T) {
 	for _, c := range []struct{ action, detail, says, page string }{
-		{"run", `in force: "v2 \"x\"" (id 7, attempt 2)`, `Run “v2 "x"”, attempt 2 came into force.`, "/?run=7"},
+		{"run", `in force: "v2 \"x\"" (id 7, attempt 2)`, `Run v2 "x", attempt 2, came into force.`, "/runs/7"},
 		{"run", `run 7: name "b" (was "a"): other notes`, "Run 7 has another name, and other notes. [name a b]", "/runs/7"},
 		{"run", `run 7: other notes`, "Run 7 has other notes.", "/runs/7"},
-		{"rules", `added 3: drop: body.x`, "Rule 3 was added: drop: body.x", "/rules"},
-		{"rules", `removed 12: sort: body.tags`, "Rule 12 was removed: sort: body.tags", "/rules"},
-		{"reload", `nothing has changed`, "The configuration was read again, and nothing has changed.", "/settings"},
-		{"reload", `sample: 5% (was 100%), rules`, "The configuration was changed: rules. [sample 100% 5%]", "/settings"},
-		{"reload", `not taken: 2 faults, the first a.yaml:1:1: x`, "The configuration was not taken: 2 faults, the first a.yaml:1:1: x.", "/settings"},
-		{"shadowing", `switched off, sample 1% (was 5%)`, "Shadowing was switched off. [sample 5% 1%]", "/settings"},
-		{"backup", `2048 bytes`, "A backup was made, of 2.00\u202fKiB.", ""},
+		{"rules", `added 3: drop: body.x`, "Rule 3 was added. {added 3 drop: body.x}", "/rules"},
+		{"rules", `removed 12: sort: body.tags`, "Rule 12 was removed. {removed 12 sort: body.tags}", "/rules"},
+		{"rules", `added 5: round: body.x, to: 2, removed 3: drop: body.x`, "Rule 3 was replaced by rule 5. {added 5 round: body.x, to: 2} {removed 3 drop: body.x}", "/rules"},
+		{"rules", `added 5: drop: a, added 6: drop: b and 17 more`, "19 rules were added. {added 5 drop: a} {added 6 drop: b}", "/rules"},
+		{"rules", `added 5: drop: a, added 6: drop: b…`, "At least 2 rules were added. {added 5 drop: a} {added 6 drop: b…}", "/rules"},
+		{"rules", `added 5: drop: a, added 6: drop: b, removed 4: drop: c`, "2 rules were added, and 1 rule was removed. {added 5 drop: a} {added 6 drop: b} {removed 4 drop: c}", "/rules"},
+		{"rules", `what and 3 more`, "What and 3 more.", "/rules"},
+		{"reload", `nothing has changed`, "The configuration was read again, and nothing has changed.", "/settings#configuration"},
+		{"reload", `sample: 5% (was 100%), rules`, "The configuration was changed: rules. [sample 100% 5%]", "/settings#configuration"},
+		{"reload", `not taken: 2 faults, the first a.yaml:1:1: x`, "The configuration was not taken: 2 faults, the first a.yaml:1:1: x.", "/settings#configuration"},
+		{"shadowing", `switched off, sample 1% (was 5%)`, "Shadowing was switched off. [share 5% 1%]", "/settings#shadowing"},
+		{"backup", `2048 bytes`, "A backup was made, of 2.00\u202fKiB.", "/settings#store"},
+		{"recording", `began in /var/tape`, "Recording began in /var/tape.", "/settings#recording"},
+		{"purge", `12 samples and 3 profiles of run v2`, "Removed for good: 12 samples and 3 profiles of run v2.", "/samples"},
+		{"set aside", `x.db.aside: not a database`, "The database was set aside, and a new one begun: x.db.aside: not a database.", "/settings#store"},
 		{"other", `что-то`, "Other: что-то", ""},
-		{"shadowing", ``, ".", "/settings"},
+		{"shadowing", ``, ".", "/settings#shadowing"},
 	} {
 		row := activityRowOf(store.Activity{Action: c.action, Detail: c.detail, Actor: "page"})
 		says := row.Sentence
 		for _, ch := range row.Changes {
 			says += " [" + ch.Key + " " + ch.Before + " " + ch.After + "]"
+		}
+		for _, rule := range row.Rules {
+			says += " {" + rule.Verb + " " + rule.ID + " " + rule.Text + "}"
 		}
 		if says != c.says || row.Page != c.page || row.Who != "the dashboard" {
 			t.Errorf("%s %q: %q to %q, want %q to %q", c.action, c.detail, says, row.Page, c.says, c.page)
@@ -122,11 +134,18 @@ func TestSettingsPage(t *testing.T) {
 	r := newRig(t, shop("1"), shop("1"), nil)
 	r.become(func(now *Instance) {
 		now.File, now.Build = "/etc/shadowdiff.yaml", "shadowdiff v1, commit abc"
+		now.Recording = multicast.RecordConfig{Dir: "/var/tape", Sample: multicast.Whole, MaxSize: multicast.GiB, MaxAge: 48 * time.Hour}
 		now.Limits = Limits{Store: "/var/lib/x.db", StoreMax: 1 << 30, Memory: 64 << 20, Queue: 256, Concurrency: 64}
 	})
 	r.ask(3, "/products/1")
 	mustHold(t, "settings", r.get("/settings"), "asked with copies of every eligible request", r.now().Targets.Primary, "/etc/shadowdiff.yaml",
-		"/var/lib/x.db", "of 1.00\u202fGiB", "of 256", "commit abc", ">Pause</button>", "as the system", `<a href="/help#outcome-ok">3</a>`)
+		"/var/lib/x.db", "of 1.00\u202fGiB", "of 256", "commit abc", ">Pause</button>", "as the system", `<a href="/help#outcome-ok">3</a>`,
+		"/var/tape", "100% of all requests", "2 days, at most 1.00\u202fGiB", "shadowdiff replay /var/tape", "the recordings in")
+	mustHold(t, "without recording", newRig(t, shop("1"), shop("1"), nil).get("/settings"), "Nothing is recorded.")
+	lost := recordingOf(&multicast.RecordConfig{Dir: "x"}, &multicast.RecordCounts{Sampled: 3, Written: 1, Dropped: map[multicast.Reason]int64{multicast.ReasonDisk: 2}})
+	if !lost.Losing || len(lost.Lost) != 1 || lost.Lost[0].Count != 2 || reasonMeaning(multicast.ReasonDisk) == "" {
+		t.Errorf("what the disk did not take is %+v", lost)
+	}
 	r.reload = func(actor string) Reload {
 		done := Reload{Time: time.Now(), Faults: []Fault{{File: "shadowdiff.yaml", Line: 3, Column: 5, Message: "by " + actor}}}
 		r.become(func(now *Instance) { now.Reload = &done })

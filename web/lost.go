@@ -134,7 +134,7 @@ func reasonMeanings() map[multicast.Reason]string {
 		"upgrade":            "The connection was to become something else, such as a WebSocket.",
 		"loop":               "The request was a shadow itself.",
 		"route":              "Its route says shadow: false.",
-		"method":             "Only the methods under methods: are shadowed, GET and HEAD unless you say otherwise.",
+		"method":             "Its method is not one that is shadowed: GET and HEAD, unless the configuration’s “methods” names others.",
 		"not_sampled":        "It was not among the sampled share.",
 		"guard":              "The guard had paused shadowing.",
 		"client_aborted":     "The client went away before its answer was whole.",
@@ -154,18 +154,19 @@ func reasonMeanings() map[multicast.Reason]string {
 		"cancelled":          "Shadowing was switched off while it was under way.",
 		"shutdown":           "shadowdiff was stopping.",
 		"panic":              "Comparing it failed inside shadowdiff; the log says where. Please report it.",
-		"disk":               "The disk did not take it: of recordings alone.",
+		"disk":               "The disk did not take it. Only recordings are lost by that.",
+		"purged":             "What was asked at its time was removed while it was on its way into a recording.",
 	}
 }
 
 // reasonRemedy says what would have such a request compared.
 func reasonRemedy(r multicast.Reason) string {
 	return map[multicast.Reason]string{
-		"disabled":           "Resume shadowing at the top of this page, or name a candidate.",
+		"disabled":           "Resume shadowing at the top of the page, or name a candidate.",
 		"loop":               "Let the candidate and the secondary not call through this proxy.",
 		"route":              "Take shadow: false away if the route may be asked three times.",
 		"method":             "Say shadow: true on a route whose requests have no side effects.",
-		"not_sampled":        "Raise the rate at the top of this page.",
+		"not_sampled":        "Raise the rate at the top of the page.",
 		"guard":              "It lets go after a minute of calm; the limits are under guard:.",
 		"client_aborted":     "Many of them tell of a primary that is slow.",
 		"primary_failed":     "Look at the primary: its clients got no answer either.",
@@ -174,11 +175,12 @@ func reasonRemedy(r multicast.Reason) string {
 		"stream":             "Say streams: true on a route whose answers end.",
 		"queue":              "Lower the rate, or raise shadow.concurrency if the shadows can take more.",
 		"memory":             "Raise shadow.memory, or lower shadow.max_response_body.",
-		"circuit":            "Look at the shadow that is named under State.",
+		"circuit":            "Look at the shadow: the settings name its address and how it fails.",
 		"primary_incomplete": "Look at the primary, and at clients slower than shadow.timeout.",
 		"shadows_failed":     "Look at both shadows, and at shadow.timeout.",
 		"stale":              "Let the shadows keep idle connections for over 3 s.",
 		"lineage":            "Deploy the three together; lineage: names the headers that have to agree.",
+		"disk":               "Free space in the folder of the recordings.",
 		"oversize":           "Say shadow: false on a route that serves downloads.",
 	}[r]
 }

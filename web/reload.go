@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"shadowdiff/multicast"
 )
 
 // Instance is what the process says of itself, as it is at the moment.
@@ -20,7 +22,8 @@ type Instance struct {
 	Build    string    // version, commit and compiler of the program, for people
 	Limits   Limits
 
-	Recordings string // the folder that requests are recorded into; empty: they are not
+	Recording     multicast.RecordConfig // how requests are recorded; without a folder they are not
+	VersionHeader string                 // the header that tells the candidate's version, and is not compared for it; empty: none does
 }
 
 // Limits are the bounds of what may be held at a time. A bound of 0 is not known.

@@ -32,19 +32,30 @@ type rulesPage struct {
 	Headers     headersView
 	Export      string // all rules in force, as in GET /api/v1/rules?format=yaml
 	Exported    int
-	File        string // where the file's rules stand; empty: there is no file
-	Last        *store.Activity
+	File        string       // where the file's rules stand; empty: there is no file
+	Last        *activityRow // what was changed last; nil: nothing was
 	Draft       draftView
 	Trial       *trialView // nil: nothing is tried
 	ReadOnly    bool
 	Changes     bool // this process can change its rules
+	OfFile      bool // some stand in the file
+	Compared    bool // something was compared in the run in force
+	Show        string
+	Kinds       []pickLink // those that are in doubt, to choose from; empty: none is
+}
+
+// pickLink is one choice of what a list shows.
+type pickLink struct {
+	sortLink
+	Count int
 }
 
 // ruleRow is one rule in the list.
 type ruleRow struct {
 	ruleItem
-	Text   string // the rule as YAML, without the dash of a list
-	Scope  string
+	Text   string    // the rule as YAML, without the dash of a list
+	Does   string    // the same in one line, without where it holds
+	Scope  string    // where it holds
 	Last   time.Time // zero: it has not matched
 	Found  string    // what it found, in words
 	Did    string    // what it did about it
@@ -71,7 +82,7 @@ type suggestionGroup struct {
 // suggestionRow is one rule that would quiet noise.
 type suggestionRow struct {
 	suggestionItem
-	Text    string // the rule as YAML, without the dash of a list
+	Text    string // the rule in one line, without its route
 	Preview string // path of the page that tells what it would change
 	Path    string // of the field's page
 }
@@ -84,8 +95,8 @@ type headersView struct {
 }
 
 type headerName struct {
-	Name  string
-	Added bool // by headers.ignore
+	Name string
+	By   string // the key of the configuration that added it; empty: it is on the list by itself
 }
 
 // sortLink is one order of a list.
@@ -101,11 +112,14 @@ const (
 
 // rulesView answers GET /rules.
 func (s *Server) rulesView(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "q", "sort", "draft", "remove", "try")
+	q, err := readQuery(r, "q", "sort", "show", "draft", "remove", "try")
 	if err != nil {
 		return err
 	}
-	if _, err := q.choice("sort", ruleSorts()...); err != nil {
+	if _, err := q.choice("sort", sortNames()...); err != nil {
+		return err
+	}
+	if _, err := q.choice("show", unusedRules, wideRules, asideRules); err != nil {
 		return err
 	}
 	trying, err := q.flag("try")
@@ -118,8 +132,10 @@ func (s *Server) rulesView(w http.ResponseWriter, r *http.Request) error {
 
 // writeRules is the page of the rules, with a draft as it was given.
 func (s *Server) writeRules(w http.ResponseWriter, r *http.Request, status int, q query, draft draftView) error {
+	snap := s.deps.DB.Snapshot()
 	page := &rulesPage{
-		frame: s.frameFor(r, s.deps.DB.Snapshot(), "Rules"), Search: q.text("q"), Draft: draft, Headers: s.headersView(),
+		frame: s.frameFor(r, snap, "Rules"), Search: q.text("q"), Show: q.text("show"), Draft: draft, Headers: s.headersView(),
+		Compared: snap.Verdict.Compared > 0,
 		ReadOnly: s.cfg.ReadOnly, Changes: s.deps.Rulebook != nil, File: s.deps.Instance().File,
 	}
 	page.Here = "rules"
@@ -148,46 +164,82 @@ func (s *Server) writeRules(w http.ResponseWriter, r *http.Request, status int, 
 }
 
 // lastOf is what was changed last of a kind; nil: nothing was.
-func (s *Server) lastOf(r *http.Request, action string) (*store.Activity, error) {
+func (s *Server) lastOf(r *http.Request, action string) (*activityRow, error) {
 	entries, _, err := s.deps.DB.FindActivity(r.Context(), store.ActivityFilter{Action: action, Limit: 1})
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	return &entries[0], nil
+	row := activityRowOf(entries[0])
+	return &row, nil
 }
 
 // plainLines undoes what browsers make of the line ends of a text in a form.
 func plainLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
+// What a list of rules may show alone.
+const (
+	unusedRules = "unused"
+	wideRules   = "wide"
+	asideRules  = "aside"
+)
+
+// doubt is why a rule is in doubt, as the list may show it alone; empty: it is not.
+func (row *ruleRow) doubt() string {
+	switch {
+	case row.Aside != "":
+		return asideRules
+	case row.TooWide:
+		return wideRules
+	case row.Unused:
+		return unusedRules
+	}
+	return ""
+}
+
 // listOnPage fills in the rules that are looked for, in the order that is wanted.
 func (s *Server) listOnPage(page *rulesPage, rules []Rule, q query) error {
 	fields := s.differing()
-	var unused, wide, aside int
+	doubts := map[string]int{}
 	for i := range rules {
 		row, err := ruleRowOf(&rules[i], fields)
 		if err != nil {
 			return err
 		}
-		unused, wide, aside = unused+one(row.Unused), wide+one(row.TooWide), aside+one(row.Aside != "")
-		if page.found(row.Rule, row.ID, row.Source, row.Actor) {
+		page.OfFile = page.OfFile || row.Source == "file"
+		doubts[row.doubt()]++
+		if page.found(row.Rule, row.ID, row.Source, row.By()) && (page.Show == "" || page.Show == row.doubt()) {
 			page.Rules = append(page.Rules, row)
 		}
 	}
-	page.All, page.Exported = len(rules), len(rules)-aside
-	page.Sentence = rulesSentence(page.Exported, unused, wide, aside)
+	page.All, page.Exported = len(rules), len(rules)-doubts[asideRules]
+	page.Sentence = rulesSentence(page.Exported, doubts[unusedRules], doubts[wideRules], doubts[asideRules])
 	sortRules(page.Rules, q.text("sort"))
-	for _, word := range ruleSorts() {
-		sort := word
-		if word == ruleSorts()[0] {
-			sort = ""
-		}
-		chosen := q.text("sort") == word || q.text("sort") == sort
-		page.Sorts = append(page.Sorts, sortLink{word, listPath("/rules", "q", page.Search, "sort", sort), chosen})
-	}
+	page.linkLists(q.text("sort"), doubts)
 	if more := len(page.Rules) - rulesShown; more > 0 {
 		page.Rules, page.Beyond = page.Rules[:rulesShown], int64(more)
 	}
 	return nil
+}
+
+// linkLists fills in the other orders of the list, and what else it may show.
+func (p *rulesPage) linkLists(sorted string, doubts map[string]int) {
+	for _, by := range ruleSorts() {
+		path := listPath("/rules", "q", p.Search, "show", p.Show, "sort", by.sort)
+		p.Sorts = append(p.Sorts, sortLink{by.Word, path, sorted == by.sort})
+	}
+	link := func(word, show string, n int) {
+		path := listPath("/rules", "q", p.Search, "show", show, "sort", sorted)
+		p.Kinds = append(p.Kinds, pickLink{sortLink{word, path, p.Show == show}, n})
+	}
+	if p.All == doubts[""] && p.Show == "" {
+		return
+	}
+	link("all", "", p.All)
+	for _, kind := range [][2]string{{"too wide", wideRules}, {"unused", unusedRules}, {"set aside", asideRules}} {
+		if n := doubts[kind[1]]; n > 0 || p.Show == kind[1] {
+			link(kind[0], kind[1], n)
+		}
+	}
 }
 
 // one is 1 for what is so.
@@ -204,8 +256,21 @@ func (p *rulesPage) found(texts ...string) bool {
 	return want == "" || slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), want) })
 }
 
+// ruleSort is one order of the rules.
+type ruleSort struct{ sort, Word string }
+
 // ruleSorts are the orders of the rules, the first as it is without one.
-func ruleSorts() []string { return []string{"order", "matched", "changed", "latest"} }
+func ruleSorts() []ruleSort {
+	return []ruleSort{{"", "as they are applied"}, {"matched", "most matches"}, {"changed", "most changes"}, {"latest", "last match"}}
+}
+
+// sortNames are the orders as an address has them.
+func sortNames() (names []string) {
+	for _, by := range ruleSorts()[1:] {
+		names = append(names, by.sort)
+	}
+	return names
+}
 
 func sortRules(rows []ruleRow, by string) {
 	compare := map[string]func(a, b ruleRow) int{
@@ -252,7 +317,7 @@ func ruleRowOf(rule *Rule, fields []string) (ruleRow, error) {
 	if err != nil {
 		return ruleRow{}, err
 	}
-	row := ruleRow{ruleItem: item, Text: asOne(item.Rule), Last: rule.Last, Remove: "/rules?remove=" + url.QueryEscape(item.ID) + "&try=true#trial"}
+	row := ruleRow{ruleItem: item, Text: asOne(item.Rule), Does: asOne(item.Rule), Last: rule.Last, Remove: "/rules?remove=" + url.QueryEscape(item.ID) + "&try=true#trial"}
 	if item.Source == "api" {
 		row.Edit = listPath("/rules", "draft", row.Text, "remove", item.ID) + "#write"
 	}
@@ -260,7 +325,7 @@ func ruleRowOf(rule *Rule, fields []string) (ruleRow, error) {
 		row.Remedy = "Set aside, and not in force: " + item.Aside + ". Mend it or remove it."
 		return row, nil
 	}
-	row.Scope = scopeOf(&rule.Config)
+	row.Does, row.Scope = inOneLine(row.Text), scopeOf(&rule.Config)
 	row.Found, row.Did = ruleFound(rule), ruleDid(rule)
 	row.Remedy = ruleRemedy(rule, fields)
 	return row, nil
@@ -279,18 +344,43 @@ func asOne(item string) string {
 	return strings.Join(lines, "\n")
 }
 
-// scopeOf says where a rule holds that does not say so itself.
-func scopeOf(c *normalize.RuleConfig) string {
-	if c.Route == "" || c.Route == "*" {
-		return "on all routes"
+// inOneLine is a rule's text in one line, without where it holds; as it is, where one of its values takes several lines.
+func inOneLine(text string) string {
+	var parts []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, " ") || strings.HasPrefix(line, "-"):
+			return text
+		case !strings.HasPrefix(line, "route: ") && !strings.HasPrefix(line, "role: "):
+			parts = append(parts, line)
+		}
 	}
-	return ""
+	return strings.Join(parts, ", ")
 }
+
+// scopeOf says where a rule holds.
+func scopeOf(c *normalize.RuleConfig) string {
+	scope := "on " + c.Route
+	if anywhere(c) {
+		scope = "on all routes"
+	}
+	if c.Role != "" {
+		scope += ", of the " + c.Role + " alone"
+	}
+	return scope
+}
+
+// anywhere tells whether a rule holds on all routes.
+func anywhere(c *normalize.RuleConfig) bool { return c.Route == "" || c.Route == "*" }
+
+// By is who or what has added the rule.
+func (row *ruleRow) By() string { return actorWord(row.Actor) }
 
 func ruleFound(rule *Rule) string {
 	u := &rule.Usage
 	if u.Documents == 0 {
-		return "held against no answer yet"
+		return "no answer yet"
 	}
 	return fmt.Sprintf("in %s of %s", count(u.Matched), things(u.Documents, "answer"))
 }
@@ -315,13 +405,18 @@ func ruleRemedy(rule *Rule, fields []string) string {
 	case rule.TooWide():
 		return fmt.Sprintf("Too wide: it takes away the whole body of %s, of which nothing is compared then. Name what differs in it, or give it a route.",
 			things(u.Whole, "answer"))
+	case rule.Unused() && u.Documents == 0 && anywhere(&rule.Config):
+		return fmt.Sprintf("Unused: none of %s had that part, or all were the same bytes. Is its field misspelt?", things(rule.Exchanges, "exchange"))
 	case rule.Unused() && u.Documents == 0:
-		return fmt.Sprintf("Unused: in %s no answer was of its route and had the part it is about (or all were the same bytes). Is its route misspelt?",
+		return fmt.Sprintf("Unused: none of %s was of its route and had that part, or all were the same bytes. Is its route misspelt?",
 			things(rule.Exchanges, "exchange"))
 	case rule.Unused():
 		text := fmt.Sprintf("Unused: it has matched nothing in %s. ", things(rule.Exchanges, "exchange"))
 		if near := normalize.Nearest(fieldOfRule(&rule.Config), fields); near != "" {
 			return text + fmt.Sprintf("Is its field misspelt? %s differs.", near)
+		}
+		if anywhere(&rule.Config) {
+			return text + "Is its field misspelt? If not, take it out."
 		}
 		return text + "Is its field or its route misspelt? If not, take it out."
 	}
@@ -395,7 +490,7 @@ func (s *Server) suggestionRow(one *diff.Suggestion, route string, confirmed map
 	item, err := s.suggestionItem(one, route, confirmed)
 	item.Reason, item.Effect = sentenceOf(item.Reason), sentenceOf(item.Effect)
 	text := asOne(item.Rule)
-	return suggestionRow{suggestionItem: item, Text: text, Path: fieldPath(route, item.Field), Preview: trialPath(text)}, err
+	return suggestionRow{suggestionItem: item, Text: inOneLine(text), Path: fieldPath(route, item.Field), Preview: trialPath(text)}, err
 }
 
 // trialPath is the page that tells what a draft would change.
@@ -463,14 +558,20 @@ func (s *Server) headersView() (view headersView) {
 		}
 		return out
 	}
-	ignore := lower(c.Ignore)
+	by := map[string]string{}
+	for _, name := range lower(c.Ignore) {
+		by[name] = "headers.ignore"
+	}
+	if name := strings.ToLower(s.deps.Instance().VersionHeader); by[name] != "" {
+		by[name] = "version_header"
+	}
 	view.Taken = lower(c.Compare)
 	view.Cookies = slices.Contains(view.Taken, "set-cookie")
-	all := append(normalize.DefaultIgnored(), ignore...)
+	all := slices.AppendSeq(normalize.DefaultIgnored(), maps.Keys(by))
 	slices.Sort(all)
 	for _, name := range slices.Compact(all) {
 		if !slices.Contains(view.Taken, name) {
-			view.Names = append(view.Names, headerName{name, slices.Contains(ignore, name)})
+			view.Names = append(view.Names, headerName{name, by[name]})
 		}
 	}
 	return view

@@ -33,6 +33,8 @@ type previewAnswer struct {
 	Warnings []string       `json:"warnings"` // for people
 	Fields   []previewField `json:"fields"`   // those in which anything comes out differently, most first
 	More     int            `json:"more"`     // fields that are not told of
+
+	cautions []string // the warnings that are of no one field
 }
 
 type previewResults struct {
@@ -238,23 +240,31 @@ func (a *previewAnswer) warn(fields []diff.PreviewField, confirmed map[[2]string
 		a.Warnings = append(a.Warnings, fmt.Sprintf("would hide that the candidate alone differs at %s of %s%s, in %d of %d samples: look at sample %d first",
 			f.Field, f.Route, sure, f.Hides, a.Samples, f.Hidden))
 	}
+	a.cautions = cautionsOf(a, added)
+	a.Warnings = append(a.Warnings, a.cautions...)
+}
+
+// cautionsOf says what is doubtful about the rules, and about the samples that they were tried on.
+func cautionsOf(a *previewAnswer, added []Rule) (list []string) {
+	caution := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for i := range added {
 		switch u := &added[i].Usage; {
 		case a.Samples == 0:
 		case u.Documents == 0:
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%q was held against nothing: no sample is of its route, or has the part that it is about", u.Rule))
+			caution("%q was held against nothing: no sample is of its route, or has the part that it is about", u.Rule)
 		case u.Matched == 0:
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%q matches nothing in these samples: is its field or its route misspelt?", u.Rule))
+			caution("%q matches nothing in these samples: is its field or its route misspelt?", u.Rule)
 		case u.Whole > 0:
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%q takes whole bodies away: nothing of them is compared", u.Rule))
+			caution("%q takes whole bodies away: nothing of them is compared", u.Rule)
 		}
 	}
 	switch {
 	case a.Samples == 0:
-		a.Warnings = append(a.Warnings, "there are no samples to try it on yet")
+		caution("there are no samples to try it on yet")
 	case a.Redacted > 0:
-		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of these samples are redacted (store.redact): what stood there is the same on all sides now, whatever it was", a.Redacted))
+		caution("%d of these samples are redacted (store.redact): what stood there is the same on all sides now, whatever it was", a.Redacted)
 	}
+	return list
 }
 
 // confirmedFields are the routes and fields of what a verdict counts as confirmed.

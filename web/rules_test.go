@@ -54,6 +54,18 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 		t.Error(text)
 	}
 
+	page := r.get("/rules")
+	mustHold(t, "the page", page, "5 rules are in force: 1 takes whole bodies away and 2 have matched nothing.", "on all routes", "on GET /a",
+		"in 3 of 9 answers", "Is its field or its route misspelt?", "none of 5,000 exchanges was of its route", "drop: body.at</code>")
+	for show, want := range map[string]int{unusedRules: 2, wideRules: 1, asideRules: 0} {
+		if n := strings.Count(r.get("/rules?show="+show), `id="rule-`); n != want {
+			t.Errorf("%d rules are %s, want %d", n, show, want)
+		}
+	}
+	if link(t, page, "/rules?show=un") != "/rules?show=unused" {
+		t.Error("what is unused leads elsewhere")
+	}
+
 	var part list[ruleItem]
 	decode(t, r.get("/api/v1/rules?limit=3"), &part)
 	if part.Next == nil || len(part.Items) != 3 {

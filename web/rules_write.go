@@ -39,9 +39,10 @@ type trialView struct {
 	OfFile      string // that rule stands in the file: how it is removed there
 	Refused     string // why the change cannot be made, or its effect not be seen
 	Faults      []faultView
-	Possible    bool   // the change can be made
-	Consequence string // what becomes of the run
-	Hiding      []string
+	Possible    bool       // the change can be made
+	Consequence string     // what becomes of the run
+	Cautions    []string   // what is doubtful about the rules themselves
+	Hiding      []trialRow // what is confirmed, and would not be seen any more
 	Rows        []trialRow
 	RowsBeyond  int
 	Results     []resultRow
@@ -58,6 +59,17 @@ type trialRow struct {
 	previewField
 	Path  string
 	First int64 // a sample to look at
+}
+
+// Hidden is in how many samples something of the candidate's alone would not be seen any more.
+func (r trialRow) Hidden() int { return max(r.Hides, r.Drift.Vanish) }
+
+// Shown is in how many it would be seen, and is not yet.
+func (r trialRow) Shown() int { return max(r.Shows, r.Drift.Appear) }
+
+// Leans tells whether only the sizes of the two differ, in which case neither differs from the primary by it.
+func (r trialRow) Leans() bool {
+	return r.Candidate.Before+r.Candidate.After+r.Control.Before+r.Control.After == 0
 }
 
 // resultRow is how many samples come out as one result, before and after.
@@ -176,20 +188,28 @@ func (t *trialView) take(a *previewAnswer, run store.Run) {
 		{"control only", a.Before.ControlOnly, a.After.ControlOnly},
 		{"both differ", a.Before.Both, a.After.Both},
 	}
+	for _, caution := range a.cautions {
+		if t.Cautions = append(t.Cautions, sentenceOf(caution)); strings.HasSuffix(caution, "?") {
+			t.Cautions[len(t.Cautions)-1] = strings.TrimSuffix(sentenceOf(caution), ".")
+		}
+	}
 	for i := range a.Fields {
 		f := &a.Fields[i]
-		if hides := max(f.Hides, f.Drift.Vanish); hides > 0 && f.Confirmed {
-			t.Hiding = append(t.Hiding, fmt.Sprintf("%s of %s, in %s", f.Field, f.Route, things(int64(hides), "sample")))
-		}
 		row := trialRow{previewField: *f, Path: fieldPath(f.Route, f.Field)}
 		if len(f.Samples) > 0 {
 			row.First = f.Samples[0]
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	lost := func(r trialRow) bool { return r.Confirmed && r.Hidden() > 0 }
 	slices.SortStableFunc(t.Rows, func(a, b trialRow) int { // what is lost stands first
-		return cmp.Or(one(b.Hides > 0 && b.Confirmed)-one(a.Hides > 0 && a.Confirmed), cmp.Compare(b.Hides, a.Hides))
+		return cmp.Or(one(lost(b))-one(lost(a)), cmp.Compare(b.Hidden(), a.Hidden()))
 	})
+	for _, row := range t.Rows {
+		if lost(row) {
+			t.Hiding = append(t.Hiding, row)
+		}
+	}
 	t.RowsBeyond = a.More
 	if more := len(t.Rows) - trialRows; more > 0 {
 		t.Rows, t.RowsBeyond = t.Rows[:trialRows], a.More+more

@@ -27,6 +27,7 @@ type settingsPage struct {
 	RampText  string
 	Rate      string
 	Store     storeView
+	Recording recordingView
 	Config    configView
 	Build     string
 	Listen    string
@@ -61,6 +62,17 @@ type gauge struct {
 	Over  bool
 }
 
+// recordingView is what becomes of the requests that are recorded.
+type recordingView struct {
+	Dir     string // empty: nothing is recorded
+	Share   string // of all requests
+	Keeps   string // for how long, and how much at most
+	Sampled int64
+	Written int64
+	Lost    []lostRow // that were to be recorded and were not
+	Losing  bool      // the disk does not take them
+}
+
 type storeView struct {
 	Path    string
 	Size    gauge
@@ -89,7 +101,7 @@ func (s *Server) settings(w http.ResponseWriter, r *http.Request) error {
 	page := &settingsPage{
 		frame: s.frameFor(r, snap, "Settings"), Shadowing: state, Rate: shareText(state.Sample),
 		Targets: targetRows(now, counts), Holds: holdsOf(now.Limits, counts), Guard: guardGauges(state.Guard),
-		Store: storeOf(now.Limits, health), Config: configView{now.File, now.Loaded, now.Reload},
+		Store: storeOf(now.Limits, health), Config: configView{now.File, now.Loaded, now.Reload}, Recording: recordingOf(&now.Recording, counts.Record),
 		Build: now.Build, Listen: now.Targets.Listen, Admin: r.Host, Phase: now.Phase, Failed: now.Failed,
 		Started: counts.Started, Up: lasting(time.Since(counts.Started)), Token: s.cfg.Token != "",
 	}
@@ -209,6 +221,25 @@ func guardGauges(g *multicast.Guard) []gauge {
 		list = append(list, one)
 	}
 	return list
+}
+
+func recordingOf(c *multicast.RecordConfig, counts *multicast.RecordCounts) recordingView {
+	if c.Dir == "" {
+		return recordingView{}
+	}
+	view := recordingView{
+		Dir: c.Dir, Share: shareText(c.Sample), Keeps: fmt.Sprintf("%s, at most %s", lasting(c.MaxAge), size(int64(c.MaxSize))),
+	}
+	if counts == nil {
+		return view
+	}
+	view.Sampled, view.Written, view.Losing = counts.Sampled, counts.Written, counts.Dropped[multicast.ReasonDisk] > 0
+	for _, reason := range slices.Sorted(maps.Keys(counts.Dropped)) {
+		if n := counts.Dropped[reason]; n > 0 {
+			view.Lost = append(view.Lost, lostRow{Reason: strings.ReplaceAll(string(reason), "_", " "), Count: n})
+		}
+	}
+	return view
 }
 
 func storeOf(limits Limits, h store.Health) storeView {

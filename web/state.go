@@ -44,7 +44,7 @@ func stateOf(now Instance, counts multicast.Counts, health store.Health, shadowi
 	}
 	rows = append(rows, configurationRow(now))
 	if counts.Record != nil {
-		rows = append(rows, recordRow(now.Recordings, counts.Record))
+		rows = append(rows, recordRow(now.Recording.Dir, counts.Record))
 	}
 	if names := health.Names; names.Folds > 0 || names.Other > 0 {
 		rows = append(rows, namesRow(names))
@@ -92,7 +92,7 @@ func namesRow(names normalize.NamesCounts) stateRow {
 }
 
 func shadowRow(role, address string, c multicast.Circuit) stateRow {
-	row := stateRow{Name: role, Word: "asked", Text: address + "."}
+	row := stateRow{Name: role, Word: "in use", Text: address}
 	switch {
 	case c.Until != nil:
 		row.Word, row.Bad, row.At = "paused", true, *c.Until

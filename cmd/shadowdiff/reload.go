@@ -182,7 +182,8 @@ func (s *service) instance() web.Instance {
 			Store: cfg.Store.Path, StoreMax: int64(cfg.Store.MaxSize), Memory: int64(cfg.Shadow.Memory),
 			Queue: cfg.Shadow.Queue, Concurrency: cfg.Shadow.Concurrency,
 		},
-		Recordings: cfg.Record.Dir,
+		Recording:     cfg.Record,
+		VersionHeader: cfg.uncompared(),
 	}
 	if cfg.Replay {
 		now.Warnings = append(now.Warnings, "a replay is under way: recorded requests are asked, and nothing can be changed here")

@@ -157,8 +157,8 @@ func TestARecordingReplaysToTheSameDifferences(t *testing.T) {
 		return c != nil && c.Sampled == requests && c.Written == requests
 	})
 	acts, _, err := l.svc.db.FindActivity(t.Context(), store.ActivityFilter{Action: "recording", Limit: 5})
-	if err != nil || len(acts) != 1 || acts[0].Detail != "began in "+dir || l.svc.instance().Recordings != dir {
-		t.Errorf("%v: the activity has %+v, the instance %q", err, acts, l.svc.instance().Recordings)
+	if err != nil || len(acts) != 1 || acts[0].Detail != "began in "+dir || l.svc.instance().Recording.Dir != dir {
+		t.Errorf("%v: the activity has %+v, the instance %q", err, acts, l.svc.instance().Recording.Dir)
 	}
 	l.stop()
 	lived := deciding(l.svc.db.Snapshot().Verdict)

@@ -78,19 +78,37 @@ func (s *service) tellRules(actor string, c *store.RuleChange, removed []web.Rul
 	for _, r := range removed {
 		told = append(told, fmt.Sprintf("removed %d: %s", r.Stored.ID, oneLine(r.Stored.Text)))
 	}
-	text := strings.Join(told, ", ")
-	if len(text) > longestTold {
-		text = strings.ToValidUTF8(text[:longestTold], "") + "…"
-	}
+	text := atMost(told, longestTold)
 	s.log.Info("rules changed", "actor", actor, "added", len(c.Add), "removed", len(removed), "run", s.db.Snapshot().Run.ID)
 	if err := s.db.LogActivity(context.Background(), actor, "rules", text); err != nil {
 		s.log.Error("a change of the rules could not be written down", "err", err)
 	}
 }
 
+// atMost joins the first of the texts, as far as so many bytes hold them, and says how many are left out. Of the first one
+// at least the beginning is there.
+func atMost(texts []string, bytes int) (text string) {
+	for i, one := range texts {
+		switch {
+		case i > 0 && len(text)+len(one) > bytes:
+			return fmt.Sprintf("%s and %d more", text, len(texts)-i)
+		case i > 0:
+			text += ", "
+		case len(one) > bytes:
+			one = strings.ToValidUTF8(one[:bytes], "") + "…"
+		}
+		text += one
+	}
+	return text
+}
+
 // oneLine is the YAML of a rule as a person would say it.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(strings.TrimPrefix(text, "- ")), " ")
+	var lines []string
+	for line := range strings.Lines(strings.TrimPrefix(text, "- ")) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return strings.Join(lines, ", ")
 }
 
 // plannedRules is a change of the rules before it is made.

@@ -115,7 +115,7 @@ func TestARuleIsTakenOnThePages(t *testing.T) {
 	}
 	l.answered(7)
 	listed := l.page("/rules")
-	says(t, "the list", listed, "1 rule is in force.", "in 21 of 21 answers", "Last changed", "added 1:")
+	says(t, "the list", listed, "1 rule is in force.", "in 21 of 21 answers", "The last change", "Rule 1 was added.")
 
 	edit := l.page(linkAfter(t, listed, `id="rule-1"`, "Edit"))
 	says(t, "the editor", edit, "Edit a rule", "body.at")
@@ -205,7 +205,7 @@ func TestRulesThatAreNotChangedHere(t *testing.T) {
 	p := newPeer(t, "same", nil)
 	l := serveFile(t, addresses(p, p, p)+"web: {read_only: true}\nrules: [{drop: body.at}]\nheaders: {ignore: [X-Lane], compare: [Date]}\n")
 	page := l.page("/rules")
-	says(t, "the list", page, "web.read_only is set", "the file, rules[0]", l.file, "x-lane (headers.ignore)", "Compared, since headers.compare names them: date")
+	says(t, "the list", page, "web.read_only is set", "the filerules[0]", l.file, "x-lane (headers.ignore)", "Compared, since headers.compare names them: date")
 	if strings.Contains(page, ">Edit</a>") {
 		t.Error("a rule of the file can be edited")
 	}

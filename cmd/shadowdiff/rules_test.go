@@ -186,7 +186,7 @@ func TestTheSameRulesBeginNoRun(t *testing.T) {
 	}
 	l.call("DELETE", "/api/v1/rules/2", "", http.StatusOK, &done)
 	l.call("DELETE", "/api/v1/rules/1", "", http.StatusOK, &done)
-	if got := l.ruleLines(); got != `file:0 drop: body.at; file:1 mask: body.id pattern: '[0-9]+' with: ${n}` {
+	if got := l.ruleLines(); got != `file:0 drop: body.at; file:1 mask: body.id, pattern: '[0-9]+', with: ${n}` {
 		t.Error(got)
 	}
 	var once ruleChanged
