@@ -232,6 +232,8 @@ func (c *contrasting) fate(row *Contrasted) (Fate, string) {
 		return FateNewConfirmed, "seen then in " + times(was) + " and not confirmed; confirmed now"
 	case is.Confirmed && would(is.ExcessBounds[0], was.Compared, c.now.Verdict.Alpha):
 		return FateNew, "not seen then in " + requests(was.Compared) + "; confirmed now"
+	case is.Confirmed && was.Compared == 0:
+		return FateNewConfirmed, "confirmed now; then its route was not compared"
 	case is.Confirmed:
 		return FateNewConfirmed, "confirmed now; then there were too few requests to say (" + humanize.Comma(was.Compared) + ")"
 	case is.CandidateOnly > 0 && is.ControlOnly >= is.CandidateOnly && is.ExcessBounds[1] < was.ExcessBounds[0]:
@@ -245,6 +247,9 @@ func (c *contrasting) fate(row *Contrasted) (Fate, string) {
 		return FateGone, "gone: not seen in " + requests(is.Compared) + ", of which the least rate proven then would have shown it"
 	case would(observed, is.Compared, alpha):
 		return FateNotSeen, "not seen again in " + requests(is.Compared)
+	}
+	if is.Compared == 0 {
+		return FateTooFew, "its route was not compared"
 	}
 	return FateTooFew, "too few requests to say: not seen again in " + requests(is.Compared)
 }

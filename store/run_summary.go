@@ -12,7 +12,8 @@ type Summary struct {
 	Compared  int64     `json:"compared"`
 	Unknown   int64     `json:"unknown"`
 	Confirmed int       `json:"confirmed_differences"`
-	Alpha     float64   `json:"alpha"` // that it is judged at
+	Informing int       `json:"informing"` // of these, those that decide nothing
+	Alpha     float64   `json:"alpha"`     // that it is judged at
 
 	Equivalence float64    `json:"equivalence_rate"`
 	EquivBounds [2]float64 `json:"equivalence_interval"` // both 0: it was written down before this was kept
@@ -36,6 +37,9 @@ func summarise(v *diff.Verdict, judge diff.Config) Summary {
 	for i := range v.Differences {
 		if v.Differences[i].Confirmed {
 			s.Confirmed++
+			if v.Differences[i].Informs {
+				s.Informing++
+			}
 		}
 	}
 	return s
@@ -44,5 +48,5 @@ func summarise(v *diff.Verdict, judge diff.Config) Summary {
 // judgingText tells judgings apart that may come to other words.
 func judgingText(judge diff.Config) string {
 	judge.Name = ""
-	return fmt.Sprintf("%+v", judge)
+	return fmt.Sprintf("form 2 %+v", judge) // the form of a Summary: one of an earlier form is made anew
 }

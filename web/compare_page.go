@@ -24,8 +24,8 @@ type comparePage struct {
 	Beyond   int // fields that are not listed
 	Routes   []comparedRoute
 	Latency  string
-	Rules    *pair[string] // nil: they are the same
-	Swap     string        // path of the page with the two in the other order
+	Rules    *otherRules // nil: they are the same
+	Swap     string      // path of the page with the two in the other order
 }
 
 // comparedSide is what one of the two runs comes to.
@@ -38,6 +38,7 @@ type comparedSide struct {
 	Interval, P99, Took string
 	Excess              whisker
 	Informing           int64 // of what is confirmed
+	Deciding            int64
 
 	budget float64
 }
@@ -66,6 +67,51 @@ type contrastRow struct {
 	Sides [2]contrastCell
 }
 
+// otherRules are the rules that only one of two runs has, as YAML, and how many both have.
+type otherRules struct {
+	pair[string]
+	Same int
+}
+
+// otherRulesOf takes away what two lists of rules have in common; nil: they are the same.
+func otherRulesOf(rules *pair[string]) *otherRules {
+	if rules == nil {
+		return nil
+	}
+	then, now := rulesIn(rules.Then), rulesIn(rules.Now)
+	left := map[string]int{}
+	for _, rule := range now {
+		left[rule]++
+	}
+	o := &otherRules{}
+	for _, rule := range then {
+		if left[rule] > 0 {
+			left[rule]--
+			o.Same++
+		} else {
+			o.Then += rule
+		}
+	}
+	for _, rule := range slices.Backward(now) { // of those that are there more often now, the last are new
+		if left[rule] > 0 {
+			left[rule]--
+			o.Now = rule + o.Now
+		}
+	}
+	return o
+}
+
+// rulesIn takes the list of a run's rules apart.
+func rulesIn(list string) (rules []string) {
+	for line := range strings.Lines(list) {
+		if strings.HasPrefix(line, "- ") || len(rules) == 0 {
+			rules = append(rules, "")
+		}
+		rules[len(rules)-1] += line
+	}
+	return rules
+}
+
 // Said is what has become of it. That it is still there its group says; what is left is how it has changed.
 func (r contrastRow) Said() string {
 	if r.State != store.FateStill {
@@ -78,6 +124,7 @@ func (r contrastRow) Said() string {
 // contrastCell is a field in one of the two.
 type contrastCell struct {
 	Path   string // of the field's page in that run; empty: the run has not compared its route
+	Share  string // of the requests, in which the candidate alone differs; empty: leanings are counted, which are of no whole
 	Counts string
 	Excess *whisker // nil: there is nothing to draw
 	Sure   bool
@@ -124,7 +171,7 @@ func (s *Server) compareView(w http.ResponseWriter, r *http.Request) error {
 	answer := s.compareAnswer(contrast, records, state, fieldsContrasted)
 	page := &comparePage{
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), runTitle(answer.Then.Run)+" and "+runTitle(answer.Now.Run)),
-		Rules: answer.Configuration.Rules, Swap: comparePath(answer.Now.Run.ID, answer.Then.Run.ID), Latency: latencyTold(&answer),
+		Rules: otherRulesOf(answer.Configuration.Rules), Swap: comparePath(answer.Now.Run.ID, answer.Then.Run.ID), Latency: latencyTold(&answer),
 		Routes: comparedRoutes(contrast, s.deps.DB.CurrentName),
 	}
 	page.Here = "runs"
@@ -155,6 +202,7 @@ func (s *Server) comparedSide(word string, run *comparedRun, snap *store.Snapsho
 	for i := range snap.Verdict.Differences[:run.Confirmed] {
 		side.Informing += int64(one(snap.Verdict.Differences[i].Informs))
 	}
+	side.Deciding = int64(run.Confirmed) - side.Informing
 	if run.P99Ratio != nil {
 		side.P99 = threeDigits(*run.P99Ratio) + "\u202f×"
 	}
@@ -199,6 +247,8 @@ func compareSentence(a *compareAnswer, c *store.Contrast) string {
 		text += "still has the confirmed difference of " + then
 	case gone+unseen == 0:
 		text += "still has " + fmt.Sprintf("%s of the %s of %s", numberOrNone(fates[store.FateStill]), confirmed, then)
+	case a.Configuration.Rules != nil: // it may only be compared no longer
+		text += fmt.Sprintf("no longer shows %s of the %s of %s", count(int64(gone+unseen)), confirmed, then)
 	default:
 		text += fmt.Sprintf("fixes %s of the %s of %s", count(int64(gone+unseen)), confirmed, then)
 	}
@@ -319,7 +369,7 @@ func groupOf(fate store.Fate) int {
 func fateWord(fate store.Fate) string {
 	return map[store.Fate]string{
 		store.FateNew: "new", store.FateNewConfirmed: "newly confirmed", store.FateStill: "still there", store.FateAgain: "seen again",
-		store.FateTooFew: "too few", store.FateNotSeen: "not seen again", store.FateGone: "gone", store.FateNoise: "other noise",
+		store.FateTooFew: "too few requests", store.FateNotSeen: "not seen again", store.FateGone: "gone", store.FateNoise: "other noise",
 	}[fate]
 }
 
@@ -337,6 +387,9 @@ func contrastCellOf(f *comparedField, side *sideAnswer, run *comparedSide, id in
 	cell.Counts = countsOf(diff.Finding{
 		Field: f.Field, Kind: f.Kind, Compared: side.Compared, CandidateOnly: side.CandidateOnly, ControlOnly: side.ControlOnly,
 	})
+	if f.Kind < diff.TestExtent {
+		cell.Share = share(side.CandidateOnly, side.Compared)
+	}
 	if side.ExcessBounds != [2]float64{-1, 1} {
 		w := whiskerOf(float64(side.CandidateOnly-side.ControlOnly)/float64(side.Compared), side.ExcessBounds, run.budget)
 		if f.Kind == diff.TestDrift || f.Kind == diff.TestExtent {
@@ -344,7 +397,7 @@ func contrastCellOf(f *comparedField, side *sideAnswer, run *comparedSide, id in
 		}
 		cell.Excess = &w
 	} else if side.CandidateOnly+side.ControlOnly+side.Both == 0 {
-		cell.Counts, cell.Path = fmt.Sprintf("not seen in %s", count(side.Compared)), ""
+		cell.Counts, cell.Path, cell.Share = fmt.Sprintf("not seen in %s", count(side.Compared)), "", ""
 	}
 	return cell
 }

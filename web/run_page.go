@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"shadowdiff/diff"
+	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
 
@@ -22,11 +23,13 @@ type runPage struct {
 	Raw      string
 	Noise    string
 	Excess   whisker
+	Adds     string // the excess in figures
 	Budget   string
 	Took     string
 	Alpha    string
 	Rules    string // as YAML
 	Requests int64
+	Apart    int64 // of these, those for which no shadow was asked, or that were given up
 
 	Compared, Unknown    int64
 	Confirmed, Informing int       // of what is confirmed, what decides and what only informs
@@ -70,11 +73,15 @@ func (s *Server) writeRunPage(w http.ResponseWriter, r *http.Request, status int
 	page := &runPage{
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), sentenceStart(runTitle(record.Run))), Of: s.runItem(&record), Label: runTitle(record.Run),
 		Sentence: runSentence(&record, v), Reasons: v.Reasons, Rules: record.RuleText, Requests: record.Counters.Requests,
+		Apart:    notExchanged(&record.Counters),
 		Compared: v.Compared, Unknown: v.Unknown,
 		Rate: equivalenceText(v), Raw: shareOf(v.RawRate, v.Compared), Noise: noiseShare(v),
 		Excess: whiskerOf(v.Excess, v.ExcessBounds, v.Budget), Budget: plain(v.Budget), Alpha: fmt.Sprintf("%.2g", v.Alpha), Form: runForm{Name: record.Name, Notes: record.Notes}, ReadOnly: s.cfg.ReadOnly,
 	}
 	page.Confirmed, page.Informing = decidingIn(v)
+	if v.Compared > 0 {
+		page.Adds = between(v.ExcessBounds[0], v.ExcessBounds[1])
+	}
 	page.Here, page.Still, page.Took = "runs", !page.Of.Current, runTook(record.Run, s.deps.DB.Snapshot().Time)
 	ref := strconv.FormatInt(id, 10)
 	page.Views = []runLink{
@@ -82,6 +89,7 @@ func (s *Server) writeRunPage(w http.ResponseWriter, r *http.Request, status int
 		{Word: "Fields", Path: listPath("/fields", "run", ref)},
 		{Word: "Confirmed", Path: listPath("/fields", "run", ref, "confirmed", "true")},
 		{Word: "Samples", Path: listPath("/samples", "run", ref)},
+		{Word: "Report", Path: listPath("/api/v1/report", "run", ref, "format", "html")},
 	}
 	if form != nil {
 		page.Form, page.Still, page.Self = *form, true, runPath(id)
@@ -101,15 +109,31 @@ func runSentence(record *store.RunRecord, v *diff.Verdict) string {
 	if v.Compared == 0 {
 		return sentenceStart(runTitle(record.Run)) + " " + is + ", and nothing was compared in it."
 	}
-	text := fmt.Sprintf("%s %s: %s after %s", sentenceStart(runTitle(record.Run)), is, v.Word, things(v.Compared, "comparison"))
 	deciding, informing := decidingIn(v)
-	if deciding > 0 {
-		text += ", with " + things(int64(deciding), "confirmed difference")
-	}
+	text := fmt.Sprintf("%s %s, with %s after %s", sentenceStart(runTitle(record.Run)), is, noneOr(deciding, "confirmed difference"), things(v.Compared, "comparison"))
 	if informing > 0 {
 		text += "; " + isAre(informing, "more only informs", "more only inform")
 	}
 	return text + "."
+}
+
+// noneOr writes a number with its noun, where 0 is "no": no differences.
+func noneOr(n int, noun string) string {
+	if n == 0 {
+		return "no " + noun
+	}
+	return things(int64(n), noun)
+}
+
+// notExchanged is how many requests were asked of the primary alone.
+func notExchanged(c *multicast.Counts) (n int64) {
+	for _, skipped := range c.Skipped {
+		n += skipped
+	}
+	for _, dropped := range c.Dropped {
+		n += dropped
+	}
+	return n
 }
 
 // equivalenceText is the equivalence rate with its interval.

@@ -29,6 +29,8 @@ type runItem struct {
 
 	Equivalence *float64    `json:"equivalence_rate"`
 	EquivBounds *[2]float64 `json:"equivalence_interval"`
+
+	informing int // of what is confirmed
 }
 
 // runAnswer is GET /api/v1/runs/{id}.
@@ -49,6 +51,7 @@ func (s *Server) runItem(r *store.RunRecord) runItem {
 	item := runItem{Run: r.Run, Current: r.Ended == nil, BegunBy: r.BegunBy}
 	if sum := &r.Summary; sum.Word != "" {
 		item.Word, item.Compared, item.Unknown, item.Confirmed, item.Alpha = &sum.Word, &sum.Compared, &sum.Unknown, &sum.Confirmed, &sum.Alpha
+		item.informing = sum.Informing
 		if sum.EquivBounds != ([2]float64{}) {
 			item.Equivalence, item.EquivBounds = &sum.Equivalence, &sum.EquivBounds
 		}

@@ -39,8 +39,10 @@ type runRow struct {
 	Confirms string // path of the list of what is confirmed
 	Samples  string // path of the list of its samples
 	Compare  string // with the one before it; empty: there is none here
+	Before   string // that one
 
 	Comparisons, Confirmations string
+	Deciding, Informing        int // of what is confirmed, what decides and what only informs
 }
 
 // beginView is the form that begins a run, as it was filled in.
@@ -81,7 +83,7 @@ func (s *Server) writeRuns(w http.ResponseWriter, r *http.Request, status int, q
 		page.Rows = append(page.Rows, runRowOf(snap, &list.Items[i]))
 	}
 	for i := range page.Rows[:max(0, len(page.Rows)-1)] {
-		page.Rows[i].Compare = comparePath(page.Rows[i+1].ID, page.Rows[i].ID)
+		page.Rows[i].Compare, page.Rows[i].Before = comparePath(page.Rows[i+1].ID, page.Rows[i].ID), page.Rows[i+1].Label
 	}
 	if list.Next != nil {
 		page.Older = listPath("/runs", "limit", q.text("limit"), "cursor", *list.Next)
@@ -116,7 +118,9 @@ func runRowOf(now *store.Snapshot, item *runItem) runRow {
 		Took: runTook(item.Run, now.Time),
 	}
 	if item.Word != nil {
-		row.Verdict, row.Comparisons, row.Confirmations = string(*item.Word), count(*item.Compared), count(int64(*item.Confirmed))
+		row.Verdict, row.Comparisons = string(*item.Word), count(*item.Compared)
+		row.Deciding, row.Informing = *item.Confirmed-item.informing, item.informing
+		row.Confirmations = count(int64(row.Deciding))
 	}
 	if item.Alpha != nil {
 		row.Alpha = fmt.Sprintf("%.2g", *item.Alpha)
@@ -144,11 +148,14 @@ func runsSentence(page *runsPage) string {
 	default:
 		text += ": " + string(*now.Word) + " after " + things(*now.Compared, "comparison")
 	}
+	if len(page.Rows) > 1 && (page.Rows[1].Compared == nil || *page.Rows[1].Compared == 0) {
+		return text + ". " + sentenceStart(page.Rows[1].Label) + " before it compared nothing."
+	}
 	if len(page.Rows) == 1 {
 		return text + ". It is the first run, so there is none to compare it with yet."
 	}
 	if before := &page.Rows[1]; before.Word != nil && before.Confirmed != nil && now.Confirmed != nil {
-		text += fmt.Sprintf("; %s, against %s in %s before it", things(int64(*now.Confirmed), "confirmed difference"), count(int64(*before.Confirmed)), before.Label)
+		text += fmt.Sprintf("; %s, against %s in %s before it", things(int64(now.Deciding), "confirmed difference"), numberOrNone(before.Deciding), before.Label)
 	}
 	return text + "."
 }

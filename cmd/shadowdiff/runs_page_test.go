@@ -50,7 +50,7 @@ func TestTwoRunsSideBySideOnThePages(t *testing.T) {
 		Now    struct{ Compared, Confirmed int }
 	}
 	l.call(http.MethodGet, "/api/v1/runs/1/compare/2", "", http.StatusOK, &contrast)
-	page := l.page(linkAfter(t, l.page("/runs"), `class="current"`, "with the one before"))
+	page := l.page(linkAfter(t, l.page("/runs"), `class="current"`, "with run v2.3.0"))
 	says(t, "the comparison", page, "Run v2.3.1 no longer shows the confirmed difference of run v2.3.0 and brings none new.",
 		"body.price", "200 of 200, control 0", "not seen in 150", "gone: not seen in 150 requests", "undecided, was different")
 	for fate, n := range contrast.Counts {
