@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"shadowdiff/store"
 )
@@ -82,6 +83,14 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 type problemPage struct {
 	frame
 	Problem *problem
+}
+
+// Said is what is wrong as a sentence.
+func (p *problemPage) Said() string {
+	if strings.HasSuffix(p.Problem.Detail, "?") || strings.HasSuffix(p.Problem.Detail, ".") {
+		return p.Problem.Detail
+	}
+	return p.Problem.Detail + "."
 }
 
 func (s *Server) logFailure(r *http.Request, err error) {

@@ -345,9 +345,33 @@ func (p reportPage) Facts() factsView { return factsOf(&p.Verdict) }
 // Lost is what was not looked at.
 func (p reportPage) Lost() lostView { return p.lost }
 
-// Findings are the confirmed differences, each with its example.
-func (p reportPage) Findings() (list []reportFinding) {
+// Because are the reasons of the verdict, as sentences.
+func (p reportPage) Because() []string { return reasonsOf(p.Reasons, false) }
+
+// Beside are what the reasons say that is no part of the verdict, as sentences.
+func (p reportPage) Beside() []string { return reasonsOf(p.Reasons, true) }
+
+// reasonsOf are the reasons that stand beside the verdict, or those that do not.
+func reasonsOf(reasons []string, beside bool) (list []string) {
+	for _, reason := range reasons {
+		if text, is := strings.CutPrefix(reason, "beside the verdict: "); is == beside {
+			list = append(list, sentenceOf(strings.TrimSuffix(text, ".")))
+		}
+	}
+	return list
+}
+
+// Deciding are the confirmed differences that the verdict rests on, each with its example.
+func (p reportPage) Deciding() []reportFinding { return p.findings(false) }
+
+// Informing are those that decide nothing.
+func (p reportPage) Informing() []reportFinding { return p.findings(true) }
+
+func (p reportPage) findings(informing bool) (list []reportFinding) {
 	for _, f := range p.Differences {
+		if f.Informs != informing {
+			continue
+		}
 		view := reportFinding{findingView: findingOf(f, p.Budget)}
 		if f.Compared > 0 {
 			view.Excess = between(f.ExcessBounds[0], f.ExcessBounds[1])
@@ -362,6 +386,15 @@ func (p reportPage) Findings() (list []reportFinding) {
 	}
 	return list
 }
+
+// reportPart is what the part "finding" of a report is handed.
+type reportPart struct {
+	Base    string
+	Finding reportFinding
+}
+
+// At hands a finding to its part.
+func (p reportPage) At(f reportFinding) reportPart { return reportPart{p.Base(), f} }
 
 type reportFinding struct {
 	findingView

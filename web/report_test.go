@@ -40,6 +40,11 @@ func TestAReportStandsAlone(t *testing.T) {
 
 func TestAReportIsJSONWhereThatIsAskedFor(t *testing.T) {
 	r := newRig(t, shop("1"), shop("2"), nil)
+	blank := r.get("/api/v1/report?format=html")
+	mustHold(t, "an empty page", blank, "Nothing has been compared yet.", "not known yet", "none so far", "None so far.")
+	if strings.Contains(blank, "100\u202f%") {
+		t.Error("a report on nothing says 100 %")
+	}
 	empty := r.get("/api/v1/report?format=json")
 	mustHold(t, "an empty report", empty, `"examples":[]`, `"routes":[]`, `"differences":[]`, `"verdict":"undecided"`, "Nothing has been compared yet.")
 	r.ask(60, "/products/1")
