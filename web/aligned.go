@@ -31,6 +31,7 @@ type aligner struct {
 	against [3]places      // [control] and [candidate] are used
 	stops   int            // differences met so far
 	anchors map[string]int // by side and pointer: which of them it is
+	gone    [3]bool        // sides that do not have the place around the present one
 }
 
 // alignTrees makes the lines of three answers; a nil root is an answer without that body. It tells, too, at which of the
@@ -57,8 +58,11 @@ func (a *aligner) lines(n [3]*node, at [3]string, key string, depth int) []line 
 	kind := commonKind(n)
 	if kind == 0 || (head.Same && len(n[primary].kids) == 0) {
 		a.fillScalars(&head, n)
+		head.hollow(a.gone)
 		return []line{head}
 	}
+	around := a.gone
+	a.gone = [3]bool{n[primary] == nil, n[control] == nil, n[candidate] == nil}
 	var kids []line
 	if kind == '{' {
 		kids = a.members(n, at, depth+1)
@@ -71,6 +75,9 @@ func (a *aligner) lines(n [3]*node, at [3]string, key string, depth int) []line 
 		head.Cells[side] = bracket(n[side], string(kind), side)
 		foot.Cells[side] = bracket(n[side], string(closing(kind)), side)
 	}
+	foot.hollow(a.gone)
+	a.gone = around
+	head.hollow(a.gone)
 	kids = foldEqual(kids, 0) // an equal container is folded as a whole, with its neighbours
 	return append(append([]line{head}, kids...), foot)
 }

@@ -11,13 +11,7 @@ import (
 // fieldRow is one field in the table of a route.
 type fieldRow struct {
 	findingView
-	Alone, ControlAlone int64      // requests in which one side alone disagrees, at its test
-	Leans               bool       // its counts are leanings
-	NoControl           bool       // no secondary was asked in any of the requests
-	Also                []kindView // extent and drift, where they lean or are confirmed besides its own test
-	Candidates          string     // path of the kept samples in which the candidate alone differs here
-	Controls            string
-	Samples             string // of those that differ here at all
+	Also []kindView // extent and drift, where they lean or are confirmed besides its own test
 }
 
 // kindView is one test of a field.
@@ -130,12 +124,8 @@ func rowColumns(tally func(*diff.Finding) *diff.FieldTally) []column[*diff.Findi
 
 // fieldRowOf puts a field into a line; the bars of all lines have one scale, up to most.
 func fieldRowOf(f *diff.Finding, t *diff.FieldTally, budget, most float64) *fieldRow {
-	row := &fieldRow{
-		findingView: findingOf(*f, budget), Alone: f.CandidateOnly, ControlAlone: f.ControlOnly, NoControl: f.NoControl, Leans: f.Kind >= diff.TestExtent, Samples: samplesPath(f.Route, f.Field, ""),
-		Candidates: samplesAtPath(f.Route, f.Field, string(diff.CandidateOnly), f.Kind),
-		Controls:   samplesAtPath(f.Route, f.Field, string(diff.ControlOnly), f.Kind),
-	}
-	if row.Disagrees = disagreementOf(t, f.Compared, f.NoControl); row.Disagrees != nil {
+	row := &fieldRow{findingView: findingOf(*f, budget)}
+	if row.Disagrees = disagreementAt(t, f); row.Disagrees != nil {
 		row.Disagrees.Bar = barOf(row.Disagrees.raw, row.Disagrees.noise, most)
 	}
 	if t == nil {

@@ -269,3 +269,16 @@ func (f frame) Losses(rows []lostRow) lossesPart { return lossesPart{f, rows} }
 func (f frame) Row(row *fieldRow, name string, depth int) fieldPart {
 	return fieldPart{f, row, name, depth}
 }
+
+// Counted hands the counts of a row to their part.
+func (p fieldPart) Counted() sidesPart { return p.Sides(p.Field.findingView) }
+
+// sidesPart is what the parts that say a difference's counts are handed.
+type sidesPart struct {
+	frame
+	Of     sidesView
+	Counts string // in words
+}
+
+// Sides hands the counts of a difference to their part.
+func (f frame) Sides(of findingView) sidesPart { return sidesPart{f, of.Sides, of.Counts} }

@@ -25,6 +25,16 @@ func disagreementOf(t *diff.FieldTally, compared int64, uncontrolled bool) *disa
 	return d
 }
 
+// disagreementAt is the same of what a difference is told by: where that is another shape, type or presence, the requests
+// that differ in a lesser way do not count, as they do not for its evidence.
+func disagreementAt(t *diff.FieldTally, f *diff.Finding) *disagreement {
+	if t == nil || f.Kind == diff.TestValue || f.Kind >= diff.TestExtent {
+		return disagreementOf(t, f.Compared, f.NoControl)
+	}
+	c := t.Tests[f.Kind].Counts
+	return disagreementOf(&diff.FieldTally{Raw: c.CandidateOnly + c.Both, Noise: c.ControlOnly + c.Both}, f.Compared, f.NoControl)
+}
+
 // noControl stands where what the control does would, had a secondary been asked. The template "control" says so.
 const noControl = "—"
 

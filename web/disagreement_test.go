@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"shadowdiff/multicast"
-	"shadowdiff/store"
 )
 
 // scored answers with a number that differs each time, and is always greater than what is added to it.
@@ -28,7 +27,7 @@ func TestDriftIsNoDisagreementOfTheControl(t *testing.T) {
 	const route = "GET /scores/{id}"
 
 	page := r.get(routePath(route))
-	mustHold(t, "route", page, "2 confirmed, 1 informs", `<td class="counted" colspan="3">greater in 80, less in 0</td>`)
+	mustHold(t, "route", page, "2 confirmed, 1 informs", `<td class="counted leaning" colspan="3">greater in 80, less in 0</td>`)
 	if a, b := strings.Index(page, "<code>body.note</code>"), strings.Index(page, "<code>size</code>"); a < 0 || b < a {
 		t.Error("what informs only does not stand last")
 	}
@@ -88,6 +87,7 @@ func TestSampleSentences(t *testing.T) {
 	place := func(m mark, p, s, c string) placeView {
 		return placeView{Field: "body.n", Mark: m, Values: [3]string{p, s, c}}
 	}
+	asked := compared(t, `{}`, `{}`, `{}`)
 	both := place(markBoth, "1", "2", "3")
 	for _, c := range []struct {
 		places  []placeView
@@ -109,7 +109,7 @@ func TestSampleSentences(t *testing.T) {
 			"The candidate alone has another list at body.n.",
 		},
 	} {
-		if got := sampleSentence(&store.Sample{}, c.places, c.drifted); got != c.want {
+		if got := sampleSentence(asked, c.places, c.drifted); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)
 		}
 	}

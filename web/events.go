@@ -46,7 +46,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			if !open {
 				return nil
 			}
-			s.recent.see(s.deps.DB.Snapshot())
 			out.snapshot(version)
 		case <-tick.C:
 			out.send(": still here\n\n")

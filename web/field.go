@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"shadowdiff/diff"
+	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
 
@@ -36,6 +37,8 @@ type fieldPage struct {
 	Rule         *ruleView
 	Series       seriesView
 	Samples      []sampleRow
+	Proof        *sampleRow // the one to reproduce it by; nil: none is kept
+	Curl         string     // path of the command that asks the candidate for it; empty: there is none
 	Kept         int
 	More         bool  // samples beyond those listed
 	Seen         int64 // requests that differed here on either side
@@ -59,11 +62,14 @@ type testRow struct {
 // countedPart is what the part "counted" is handed.
 type countedPart struct {
 	frame
-	Rows []countRow
+	Rows      []countRow
+	NoControl bool
 }
 
 // Counted hands rows of counts to their part.
-func (p *fieldPage) Counted(rows []countRow) countedPart { return countedPart{p.frame, rows} }
+func (p *fieldPage) Counted(rows []countRow) countedPart {
+	return countedPart{p.frame, rows, p.NoControl}
+}
 
 // Counted tells a test whose counts are of requests, so that kept ones of each can be listed.
 func (r testRow) Counted() bool { return r.Kind <= diff.TestPresence }
@@ -82,6 +88,7 @@ type sampleRow struct {
 	Time   time.Time
 	Method string
 	Target string
+	Cut    bool // its body was not kept whole, so that it cannot be asked again
 	Route  string
 	Result diff.Result
 	Mark   mark // at the field that is asked for, or of the whole request
@@ -181,6 +188,9 @@ func (s *Server) fieldPage(ctx context.Context, snap *store.Snapshot, tally *dif
 	if beside.profile != nil {
 		page.Profile = profileViewOf(snap.Run, beside.profile)
 	}
+	if page.Proof != nil && !page.Proof.Cut && s.address(multicast.Candidate) != "" {
+		page.Curl = "/api/v1" + samplePath(page.Proof.ID) + "/curl?role=" + multicast.Candidate.String()
+	}
 	page.Rule, err = s.ruleOf(snap, tally.Route, tally.Field)
 	return page, err
 }
@@ -193,7 +203,7 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 	alone := whole.Compared > 0 && whole.NoControl == whole.Compared
 	page := &fieldPage{
 		Route: t.Route, Field: t.Field, Square: squareOf(requests, t.Tests[diff.TestValue].Counts).alone(alone),
-		Tests: testRows(t), Series: seriesOf(controlled(!alone, points)), Kept: len(samples),
+		Tests: testRows(t), Series: seriesOf(controlled(!alone, begunAt(whole.First, points))), Kept: len(samples),
 		First: t.First, Last: t.Last, Raw: t.Raw, Noise: t.Noise, Compared: requests, Disagrees: disagreementOf(t, requests, alone),
 		NoControl: alone,
 	}
@@ -223,7 +233,19 @@ func fieldPageOf(t *diff.FieldTally, whole *diff.RouteTally, v *diff.Verdict, sa
 	for _, sample := range samples[:min(len(samples), samplesShown)] {
 		page.Samples = append(page.Samples, sampleRowOf(sample, t.Field))
 	}
+	page.Proof = proofOf(samples, page.Finding)
 	return page
+}
+
+// proofOf is the sample by which a difference is best reproduced: that of the verdict, which is kept the longest, else the
+// latest. Noise needs no proof.
+func proofOf(samples []*store.Sample, f *findingView) *sampleRow {
+	if f == nil || !f.Confirmed && !f.Suspected || len(samples) == 0 {
+		return nil
+	}
+	best := max(0, slices.IndexFunc(samples, func(s *store.Sample) bool { return s.ID == f.Sample }))
+	row := sampleRowOf(samples[best], f.Field)
+	return &row
 }
 
 // fieldSentence says what differs, from the gravest evidence there is.
@@ -338,7 +360,7 @@ func valuesOf(samples []*store.Sample, field string) (rows []valuesRow, more int
 func sampleRowOf(sample *store.Sample, field string) sampleRow {
 	row := sampleRow{
 		ID: sample.ID, Time: sample.Time, Method: sample.Request.Method, Target: begins(sample.Request.Target, targetShown),
-		Route: sample.Route, Result: sample.Result,
+		Route: sample.Route, Result: sample.Result, Cut: sample.RequestCut,
 	}
 	for side, role := range storedRole {
 		row.Status[side] = sample.Responses[role].Status

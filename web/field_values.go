@@ -32,7 +32,7 @@ type profileView struct {
 	Lengths   *distributions
 	Length    string // "24", where every value is that long
 	JSON      string // path of all of it
-	Shift     string // "number where the primary has time", where the candidate's shape is another one
+	Shift     string // "“number” where the primary’s is of “time”", where the candidate's shape is another one
 
 	route, field string
 }
@@ -87,7 +87,7 @@ func profileViewOf(run store.Run, p *diff.FieldProfile) *profileView {
 		view.Length, view.Lengths = count(int64(l.Least)), nil
 	}
 	if p, c := mainShape(sides[primary]), mainShape(sides[candidate]); p != "" && c != "" && p != c {
-		view.Shift = fmt.Sprintf("%s where the primary has %s", c, p)
+		view.Shift = fmt.Sprintf("“%s” where the primary’s is of “%s”", c, p)
 	}
 	return view
 }

@@ -222,8 +222,8 @@ func (p *fieldsPage) show(rows []foundField, budget float64) {
 	}
 	for _, f := range rows {
 		view := findingOf(*f.Finding, budget)
-		if view.Disagrees = disagreementOf(f.tally, f.Compared, f.NoControl); view.Disagrees != nil {
-			view.Disagrees.Bar = barOf(of(f.raw(), f), of(f.noise(), f), most)
+		if view.Disagrees = disagreementAt(f.tally, f.Finding); view.Disagrees != nil {
+			view.Disagrees.Bar = barOf(view.Disagrees.raw/float64(max(1, f.Compared)), view.Disagrees.noise/float64(max(1, f.Compared)), most)
 		}
 		p.Rows = append(p.Rows, view)
 	}

@@ -28,7 +28,26 @@ type findingView struct {
 	Whisker      whisker
 	Compared     int64
 	Disagrees    *disagreement // nil where it is not shown, or nothing disagrees
-	Sample       int64         // 0: none is kept
+	Sides        sidesView
+	Sample       int64 // 0: none is kept
+}
+
+// sidesView is in how many requests one side alone disagrees, at the difference's own test, with the lists of kept samples.
+type sidesView struct {
+	Alone, ControlAlone, Compared int64
+	Leans                         bool // the counts are leanings, of which no list can be made
+	NoControl                     bool // no secondary was asked in any of the requests
+	Candidates, Controls          string
+	Any                           string // the samples that differ here at all
+}
+
+func sidesOf(f *diff.Finding) sidesView {
+	return sidesView{
+		Alone: f.CandidateOnly, ControlAlone: f.ControlOnly, Compared: f.Compared, Leans: f.Kind >= diff.TestExtent, NoControl: f.NoControl,
+		Candidates: samplesAtPath(f.Route, f.Field, string(diff.CandidateOnly), f.Kind),
+		Controls:   samplesAtPath(f.Route, f.Field, string(diff.ControlOnly), f.Kind),
+		Any:        samplesPath(f.Route, f.Field, ""),
+	}
 }
 
 // standingsOf sorts a verdict's differences into those that are confirmed, those that are suspected, and those that were
@@ -96,7 +115,7 @@ func findingOf(f diff.Finding, budget float64) findingView {
 	view := findingView{
 		Route: f.Route, Field: f.Field, Path: findingPath(f), Kind: f.Kind, Meaning: meaning(f), Counts: countsOf(f), Odds: odds(f.LnE),
 		Confirmed: f.Confirmed, Suspected: !f.Confirmed && f.LnE >= suspect, At: f.ConfirmedAt,
-		Informs: f.Informs, Compared: f.Compared,
+		Informs: f.Informs, Compared: f.Compared, Sides: sidesOf(&f),
 	}
 	if view.Alone = view.Counts; f.Kind < diff.TestExtent {
 		view.Alone = fmt.Sprintf("candidate alone %s, control alone %s", count(f.CandidateOnly), count(f.ControlOnly))

@@ -31,6 +31,8 @@ type cell struct {
 	No              int    // the number of the line in that role's text, from 1; 0: it has none
 	Before, In, End string // In is what is unlike the primary's
 	Absent          bool
+	Missing         string // why it is absent, where that is not that the answer has none: "not asked"
+	Hollow          bool   // absent with the place around it, of which that is said
 	Differs         bool
 }
 
@@ -110,6 +112,18 @@ const (
 
 func bracket(n *node, sign string, side int) cell {
 	return cell{Role: roleWords[side], Before: sign, Absent: n == nil}
+}
+
+// hollow empties the cells of sides that are absent with the place around them.
+func (l *line) hollow(gone [3]bool) {
+	for side := range gone {
+		if gone[side] && l.Cells[side].Absent {
+			l.Cells[side].Hollow = true
+			if l.Mark == markFree {
+				l.Mark = unmarked
+			}
+		}
+	}
 }
 
 var roleWords = [3]string{"primary", "control", "candidate"}

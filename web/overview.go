@@ -24,6 +24,7 @@ type overviewPage struct {
 	Informing int64 // of all that are confirmed
 	Deciding  int64
 	Doubtful  int64 // all that are suspected
+	Differing int64 // neither
 	Routes    pageOf[routeRow]
 	Words     []pickView // verdicts of routes, to choose from
 	All       int64      // routes, whatever is searched
@@ -99,7 +100,7 @@ func overviewOf(q query, base string, snap *store.Snapshot, counts multicast.Cou
 		Answer: answerOf(v, ""), Facts: factsOf(v), All: int64(len(v.Routes)),
 		Square: squareOf(v.Compared, diff.Counts{CandidateOnly: v.CandidateOnly, ControlOnly: v.ControlOnly, Both: v.Both}).
 			alone(!v.Controlled()).of("", "", diff.TestValue),
-		Latency: latencyOf(&snap.Tallies.Total.Latency, v.Latency),
+		Latency: latencyOf(&snap.Tallies.Total.Latency, v.Latency).alone(!v.Controlled()),
 		Lost:    lostOf(snap.Counters, counts),
 		Search:  q.search(base, "Find a route or a field", "", "page", "confirmed", "suspected", "noisy"),
 	}
@@ -116,14 +117,30 @@ func overviewOf(q query, base string, snap *store.Snapshot, counts multicast.Cou
 	list, err := listing[diff.NotJudged]{
 		Page: "noisy", Anchor: "not-judged", Most: findingsListed, Columns: []column[diff.NotJudged]{asTheyCome[diff.NotJudged]("")},
 	}.read(q, base, noisy)
-	page.NotJudged = turned(list, notJudgedViewOf)
+	graver := confirmedGraver(v)
+	page.NotJudged = turned(list, func(n diff.NotJudged) notJudgedView {
+		view := notJudgedViewOf(n)
+		view.Yet = graver[[2]string{n.Route, n.Field}]
+		return view
+	})
 	return page, err
+}
+
+// confirmedGraver are the tests, by route and field, at which something graver than another value is confirmed.
+func confirmedGraver(v *diff.Verdict) map[[2]string]string {
+	tests := map[[2]string]string{}
+	for i := range v.Differences {
+		if f := &v.Differences[i]; f.Confirmed && f.Kind > diff.TestValue {
+			tests[[2]string{f.Route, f.Field}] = f.Kind.String()
+		}
+	}
+	return tests
 }
 
 // findings fills in the two lists of differences, both in the order that is asked for.
 func (p *overviewPage) findings(q query, base string, v *diff.Verdict) error {
-	confirmed, suspected, _ := standingsOf(v)
-	p.Informing, p.Doubtful = informingIn(confirmed), int64(len(suspected))
+	confirmed, suspected, rest := standingsOf(v)
+	p.Informing, p.Doubtful, p.Differing = informingIn(confirmed), int64(len(suspected)), int64(len(rest))
 	p.Deciding = int64(len(confirmed)) - p.Informing
 	wanted := q.text("q")
 	for _, list := range []struct {
@@ -246,6 +263,11 @@ func sentence(v *diff.Verdict, of string) string {
 	switch {
 	case v.Compared == 0:
 		return "Nothing has been compared yet."
+	case v.Word == diff.Different && confirmed > 0 && !v.Controlled():
+		return fmt.Sprintf("The candidate differs: %s%s. Without a secondary nothing tells how much of it is noise.",
+			things(int64(confirmed), "confirmed difference"), where)
+	case v.Word == diff.Different && !v.Controlled():
+		return fmt.Sprintf("The candidate disagrees in more than %s of the requests. Without a secondary nothing tells how much of it is noise.", budget)
 	case v.Word == diff.Different && confirmed > 0:
 		return fmt.Sprintf("The candidate differs: %s%s that noise does not explain.",
 			things(int64(confirmed), "confirmed difference"), where)
@@ -263,6 +285,10 @@ func sentence(v *diff.Verdict, of string) string {
 	}
 	if confirmed > 0 {
 		begin = fmt.Sprintf("%s confirmed, but not beyond the budget.", isAre(confirmed, "difference is", "differences are"))
+	}
+	if v.Excess > v.Budget && v.Controlled() { // a forecast of a proof would be one against what is seen
+		return begin + fmt.Sprintf(" So far the candidate alone disagrees in %s of %s, the control alone in %s: more requests will tell.",
+			count(v.CandidateOnly), count(v.Compared), count(v.ControlOnly))
 	}
 	if v.MoreNeeded != nil && *v.MoreNeeded > 0 {
 		return begin + fmt.Sprintf(" About %s would prove the excess to be at most %s.", moreRequests(*v.MoreNeeded), budget)
@@ -357,6 +383,7 @@ func shareOf(x float64, of int64) string {
 type notJudgedView struct {
 	Route, Field string
 	Noise        string
+	Yet          string // the graver change that is confirmed there all the same, empty without one
 }
 
 // notJudgedOf lists what noise hides, as far as a report shows it.

@@ -18,8 +18,9 @@ type placeView struct {
 	Absent  [3]bool
 	Mark    mark
 
-	levels [3]diff.Level // of control and candidate
-	at     []string      // the anchors under which a tree may have it
+	unasked [3]bool       // sides that were not asked: nothing is known of theirs
+	levels  [3]diff.Level // of control and candidate
+	at      []string      // the anchors under which a tree may have it
 }
 
 // Cells are the values as a line shows them.
@@ -27,6 +28,9 @@ func (p placeView) Cells() [3]cell {
 	var cells [3]cell
 	for side := range cells {
 		cells[side] = cellOf(p.Values[side], p.Values[primary], p.Absent[side], p.Absent[primary])
+		if p.unasked[side] {
+			cells[side] = cell{Absent: true, Missing: "not asked"}
+		}
 		cells[side].Role = roleWords[side]
 	}
 	return cells
@@ -71,6 +75,14 @@ func placesViewOf(sample *store.Sample) []placeView {
 	}
 	hideBelow(out, candidate, sample.Candidate)
 	hideBelow(out, control, sample.Control)
+	for side, role := range storedRole {
+		if sample.Responses[role].Outcome != "" {
+			continue
+		}
+		for i := range out {
+			out[i].Values[side], out[i].Absent[side], out[i].unasked[side] = "", true, true
+		}
+	}
 	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}
 	slices.SortStableFunc(out, func(a, b placeView) int { return order[a.Mark] - order[b.Mark] })
 	return out

@@ -13,8 +13,8 @@ const (
 	recentRoutes = 100 // followed one by one; the others only in the total
 )
 
-// recent remembers the totals of the snapshots that went by while somebody was looking, so that the first minutes of a
-// run can be drawn in steps of seconds: the store keeps minutes. The zero recent is ready.
+// recent remembers the totals of the snapshots that went by, so that the first minutes of a run can be drawn in steps of
+// seconds: the store keeps minutes. The zero recent is ready.
 type recent struct {
 	mu   sync.Mutex
 	run  int64

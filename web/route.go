@@ -104,7 +104,7 @@ func (s *Server) moved(w http.ResponseWriter, r *http.Request, path string) erro
 func routePageOf(t *diff.RouteTally, v *diff.Verdict) *routePage {
 	page := &routePage{
 		Route: t.Route, Answer: answerOf(v, t.Route), Facts: factsOf(v),
-		Square: squareOf(t.Compared, t.Results).alone(!v.Controlled()).of(t.Route, "", diff.TestValue), Latency: latencyOf(&t.Latency, v.Latency),
+		Square: squareOf(t.Compared, t.Results).alone(!v.Controlled()).of(t.Route, "", diff.TestValue), Latency: latencyOf(&t.Latency, v.Latency).alone(!v.Controlled()),
 		Failed: t.Failed,
 	}
 	unknown := map[multicast.Reason]int64{}
@@ -175,6 +175,14 @@ type latencyView struct {
 	Known              bool
 }
 
+// alone says whether there is no control.
+func (l latencyView) alone(so bool) latencyView {
+	if so && !l.Known {
+		l.Sentence = "No secondary was asked, so there is no latency to hold the candidate's against."
+	}
+	return l
+}
+
 // spreadView is one distribution: the middle half, the middle nine tenths, and the slowest hundredth.
 type spreadView struct {
 	P5, P25, P50, P75, P90, P95, P99 float64 // across, 0 to 100
@@ -186,6 +194,7 @@ func latencyOf(t *diff.LatencyTally, f diff.LatencyFinding) latencyView {
 	lo, known := t.Secondary.Quantile(.01)
 	lo2, known2 := t.Candidate.Quantile(.01)
 	if !known || !known2 {
+		view.Sentence = "No pair has answered yet."
 		return view
 	}
 	hi, _ := t.Secondary.Quantile(.99)

@@ -33,6 +33,7 @@ type samplePage struct {
 	PlacesMore int64      // that are not listed
 	PlacesAll  string     // the page that lists them
 	Drifted    []driftedView
+	Silent     string // classes of the columns whose side gave no answer
 	Headers    []line
 	Trailers   []line
 	Body       bodyView
@@ -178,9 +179,12 @@ func samplePageOf(sample *store.Sample, v *diff.Verdict) *samplePage {
 		Redactions: sample.Redactions, NoControl: sample.Responses[multicast.Secondary].Outcome == "",
 	}
 	places := placesViewOf(sample)
+	var silent [3]bool
 	for side, role := range storedRole {
+		silent[side] = sample.Responses[role].Status == 0
 		page.Legs[side] = legViewOf(&sample.Responses[role], roleWords[side], sample.BodyCut[role])
 	}
+	page.Silent = columnsGone(silent)
 	page.Legs[control].Differs, page.Legs[candidate].Differs = differs(places, control), differs(places, candidate)
 	page.Drifted = driftedIn(sample, places, v)
 	page.Sentence = sampleSentence(sample, places, page.Drifted)
@@ -224,6 +228,9 @@ func sampleSentence(sample *store.Sample, found []placeView, drifted []driftedVi
 	}
 	switch {
 	case len(found) == 0:
+		if sample.Responses[multicast.Secondary].Outcome == "" {
+			return "Primary and candidate agree under the rules; no secondary was asked."
+		}
 		return "All three answers agree under the rules" + yet(drifted) + "."
 	case first == nil:
 		return fmt.Sprintf("The candidate stands alone nowhere; %s noise", isAre(noise, "difference is", "differences are")) + yet(drifted) + "."

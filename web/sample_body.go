@@ -43,9 +43,11 @@ type rawView struct {
 const rawShown = 64 << 10
 
 // Class says which columns hold nothing.
-func (v bodyView) Class() string {
+func (v bodyView) Class() string { return columnsGone(v.Gone) }
+
+func columnsGone(sides [3]bool) string {
 	var words []string
-	for side, gone := range v.Gone {
+	for side, gone := range sides {
 		if gone {
 			words = append(words, "no-"+roleWords[side])
 		}

@@ -127,7 +127,17 @@ func (s *Server) pointsOf(ctx context.Context, snap *store.Snapshot, route strin
 			return slices.DeleteFunc(points, func(p store.Point) bool { return p.Minute.Before(since) }), nil
 		}
 	}
-	return s.deps.DB.Series(ctx, store.Filter{Run: snap.Run.ID, Route: route, Since: since})
+	points, err := s.deps.DB.Series(ctx, store.Filter{Run: snap.Run.ID, Route: route, Since: since})
+	return begunAt(snap.Run.Started, points), err
+}
+
+// begunAt has the first minute of a run begin with the run, as its counts do.
+func begunAt(start time.Time, points []store.Point) []store.Point {
+	if len(points) > 0 && points[0].Minute.Before(start) {
+		points = slices.Clone(points)
+		points[0].Minute = start.Truncate(time.Second)
+	}
+	return points
 }
 
 // before are the runs before one as far as they were under way after a moment, oldest first, with their points.
@@ -141,7 +151,7 @@ func (s *Server) before(ctx context.Context, run store.Run, route string, from t
 		if err != nil {
 			return nil, nil, err
 		}
-		courses, runs = append(courses, points), append(runs, earlier)
+		courses, runs = append(courses, begunAt(earlier.Started, points)), append(runs, earlier)
 	}
 	slices.Reverse(courses)
 	slices.Reverse(runs)
@@ -305,12 +315,15 @@ func together(points []store.Point, span time.Duration) []store.Point {
 	var drawn []store.Point
 	for _, p := range points {
 		at := p.Minute.Truncate(span)
-		if n := len(drawn); n > 0 && drawn[n-1].Minute.Equal(at) {
+		if n := len(drawn); n > 0 && drawn[n-1].Minute.Truncate(span).Equal(at) {
 			d := &drawn[n-1]
 			d.Compared += p.Compared
 			d.Raw += p.Raw
 			d.Noise += p.Noise
 			continue
+		}
+		if len(drawn) == 0 {
+			at = p.Minute // nothing was counted before
 		}
 		drawn = append(drawn, store.Point{Minute: at, Span: span, Compared: p.Compared, Raw: p.Raw, Noise: p.Noise})
 	}

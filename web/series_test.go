@@ -47,7 +47,7 @@ func TestSeriesFitTheChart(t *testing.T) {
 	}
 }
 
-// The first minutes of a run are drawn by the second, as long as somebody looked.
+// The first minutes of a run are drawn by the second, as far as they were followed.
 func TestFirstMinutesAreDrawnBySeconds(t *testing.T) {
 	begin := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
 	snap := func(run, second int, compared int64) *store.Snapshot {

@@ -86,6 +86,14 @@ func New(cfg Config, deps Deps) *Server {
 	return s
 }
 
+// Run follows the counts until ctx ends, so that charts tell of the last minutes whether anybody looked or not.
+func (s *Server) Run(ctx context.Context) error {
+	for range s.deps.DB.Watch(ctx) {
+		s.recent.see(s.deps.DB.Snapshot())
+	}
+	return nil
+}
+
 // HTTP returns a server for Handler with its timeouts; the caller listens, serves and shuts it down. Shutting down ends
 // the event streams.
 func (s *Server) HTTP() *http.Server {

@@ -253,6 +253,7 @@ func (s *service) read(ctx context.Context) (clients *part, read bool) {
 func (s *service) shadow(ctx context.Context, clients *part) *part {
 	s.parts.start(ctx, "store", s.db.Run)
 	s.parts.start(ctx, "webhook", s.webhook.Run)
+	s.parts.start(ctx, "charts", s.web.Run)
 	s.parts.start(ctx, "recorder", s.recordTraffic)
 	proxy := s.parts.start(ctx, "proxy", s.proxy.Run)
 	select {
@@ -275,7 +276,8 @@ func (s *service) stop() error {
 	s.log.Info("stopping", "drain", drain.String())
 	until := time.Now().Add(drain)
 	s.parts.tell("reload")
-	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("recorder"), s.parts.stop("reading"), s.parts.stop("pages"), s.parts.stop("webhook"))
+	err := errors.Join(s.parts.stop("clients"), s.parts.stop("proxy"), s.parts.stop("recorder"), s.parts.stop("reading"), s.parts.stop("pages"),
+		s.parts.stop("webhook"), s.parts.stop("charts"))
 	if s.endReloads(until) {
 		err = errors.Join(err, s.parts.stop("reload"))
 	} else {
