@@ -19,6 +19,10 @@ LONG := ^Test(EveryPageIsForEveryone|PeopleUseTheDashboard|APageLeftOpenDoesNotG
 # Known vulnerabilities as of this version; vuln.go.dev itself is not asked, so that the answer is the same everywhere.
 VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
 
+# The race detector watches everything but SQLite's own C, which modernc.org has translated into Go: what the driver is handed
+# stays watched, and tests of the store take a fifth of the time.
+UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false -gcflags=modernc.org/memory=-race=false
+
 TOOL := go tool -modfile=tools/go.mod
 
 .PHONY: help
@@ -44,7 +48,7 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go -C tools/verdict vet ./...
 	@go -C tools build -o ../bin/testcount ./testcount
 	@{ failed=0; run() { go "$$@" 2>&1 || failed=1; }; \
-		run test -json -race -shuffle=on -timeout 15m -skip '$(LONG)' ./...; \
+		run test -json -race $(UNRACED) -shuffle=on -timeout 15m -skip '$(LONG)' ./...; \
 		run test -json -shuffle=on -timeout 15m -run '$(LONG)' ./web ./cmd/shadowdiff ./multicast; \
 		for tools in tools tools/peers tools/verdict; do \
 			run -C $$tools test -json -race -shuffle=on -timeout 15m ./...; done; \
