@@ -41,6 +41,9 @@ func NewRedactor(places []string) (*Redactor, error) {
 			faults = append(faults, fmt.Errorf("redact[%d]: column 1: %s holds no value to take out", i, pattern.root))
 		default:
 			r.places[pattern.root] = append(r.places[pattern.root], pattern)
+			if pattern.root == "header" { // a trailer may have any header's name
+				r.places["trailer"] = append(r.places["trailer"], pattern)
+			}
 		}
 	}
 	return r, errors.Join(faults...)
@@ -84,6 +87,9 @@ func (r *Redactor) Covers(field string) bool {
 }
 
 func (r *Redactor) covers(field *Pattern) bool {
+	if field.root == "query" && len(field.segments) > 0 && field.segments[0].kind == stepKey && r.parameter(field.segments[0].key) {
+		return true
+	}
 	m := matcher{patterns: r.places[field.root], fold: true}
 	if m.follow(field.segments) || field.root == "body" && m.follow(withoutArrays(field.segments)) {
 		return true
@@ -138,9 +144,9 @@ func (r *Redactor) headers(root string, from http.Header) (http.Header, int) {
 func (r *Redactor) header(root, name, line string) (string, int) {
 	all := r.names(root, textOf(name))
 	switch {
-	case root == "header" && name == "cookie":
+	case name == "cookie":
 		return r.cookies(line, all)
-	case root == "header" && name == "set-cookie":
+	case name == "set-cookie":
 		pair, attributes, more := strings.Cut(line, ";")
 		pair, n := r.cookies(pair, all)
 		if more {
@@ -171,6 +177,12 @@ func (r *Redactor) cookies(line string, all bool) (string, int) {
 	return strings.Join(pairs, ";"), count
 }
 
+// parameter tells whether a parameter of a query is redacted, or is an element of one that is, as token[] is of token.
+func (r *Redactor) parameter(name string) bool {
+	array, _, _ := strings.Cut(name, "[")
+	return r.names("query", name) || r.names("query", array)
+}
+
 // url replaces the values of named parameters in a URL's query, and in a fragment that has some, as OAuth's answers do;
 // everything else stays byte for byte.
 func (r *Redactor) url(target string) (string, int) {
@@ -178,11 +190,10 @@ func (r *Redactor) url(target string) (string, int) {
 	if at < 0 || len(r.places["query"]) == 0 {
 		return target, 0
 	}
-	named := func(name string) bool { return r.names("query", name) }
 	query, fragment, hasFragment := strings.Cut(target[at+1:], "#")
-	query, count := redactForm(query, named)
+	query, count := redactForm(query, r.parameter)
 	if hasFragment {
-		text, n := redactForm(fragment, named)
+		text, n := redactForm(fragment, r.parameter)
 		query += "#" + text
 		count += n
 	}

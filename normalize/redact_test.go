@@ -3,7 +3,9 @@ package normalize
 import (
 	"bytes"
 	"compress/gzip"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -187,6 +189,37 @@ func TestWhatCannotBeReadIsWithheld(t *testing.T) {
 	resp = &multicast.Response{Header: http.Header{"Content-Encoding": {"gzip"}}, Body: gzipped(t, strings.Repeat("x", 11))}
 	if got, _ := r.Response(resp); string(got.Body) != "[redacted: not decoded]" {
 		t.Errorf("over the limit: %q", got.Body)
+	}
+}
+
+// Whoever may send a header may send a trailer of that name.
+func TestTrailersAreRedactedAsHeadersAre(t *testing.T) {
+	r := newRedactor(t, "header.authorization", "header.cookie", "cookie.sid", "trailer.x-sum")
+	trailer := func() http.Header {
+		return http.Header{"Authorization": {"s3cret"}, "Cookie": {"a=s3cret"}, "Set-Cookie": {"sid=s3cret; Path=/"}, "X-Sum": {"s3cret"}, "X-Plain": {"kept"}}
+	}
+	want := http.Header{"Authorization": {Redacted}, "Cookie": {"a=" + Redacted}, "Set-Cookie": {"sid=" + Redacted + "; Path=/"}, "X-Sum": {Redacted}, "X-Plain": {"kept"}}
+	request, n := r.Request(&multicast.Request{Trailer: trailer()})
+	if !maps.EqualFunc(request.Trailer, want, slices.Equal) || n != 4 {
+		t.Errorf("%d places of a request: %q", n, request.Trailer)
+	}
+	if response, n := r.Response(&multicast.Response{Trailer: trailer()}); !maps.EqualFunc(response.Trailer, want, slices.Equal) || n != 4 {
+		t.Errorf("%d places of a response: %q", n, response.Trailer)
+	}
+	if !r.Covers("trailer.authorization") || r.Covers("header.x-sum") {
+		t.Error("the trailer of a header's name is shown, or the header of a trailer's name is not")
+	}
+}
+
+// PHP, Rails and others take a[] and a[0] for elements of a.
+func TestElementsOfAParameterAreRedactedAsItIs(t *testing.T) {
+	r := newRedactor(t)
+	got, _ := r.Request(&multicast.Request{Target: "/a?token[]=s3cret&token%5B0%5D=s3cret&tokens[]=kept&x[token]=kept"})
+	if want := "/a?token[]=%5Bredacted%5D&token%5B0%5D=%5Bredacted%5D&tokens[]=kept&x[token]=kept"; got.Target != want {
+		t.Errorf("target %s", got.Target)
+	}
+	if !r.Covers(`query["token[]"]`) || r.Covers(`query["tokens[]"]`) {
+		t.Error("not covered")
 	}
 }
 
