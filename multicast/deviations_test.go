@@ -130,6 +130,11 @@ func deviationsOfRequests() []deviation {
 			}, "1X-A, close5", ""),
 		},
 		{
+			name: "expect over HTTP/2",
+			says: "Of a request in HTTP/2, Expect is not passed on: the client is told to send its body at once.",
+			show: showExpectOverHTTP2,
+		},
+		{
 			name:    "absolute form",
 			says:    "The absolute form of a target, `GET http://host/path`, goes on as the path alone, as every server but a forward proxy understands it.",
 			request: each(allowAbsoluteForm),

@@ -1,7 +1,10 @@
 package multicast
 
 import (
+	"bufio"
 	"bytes"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -112,6 +115,31 @@ func showTrailersOverHTTP2(t *testing.T, _ deviation) {
 				t.Errorf("%s was announced: the %s got %+v", announced, Role(role), all)
 			}
 		}
+	}
+}
+
+// showExpectOverHTTP2 has a client that waits for 100, which the primary does not say.
+func showExpectOverHTTP2(t *testing.T, _ deviation) {
+	heads, told := make(chan string, 1), make(chan struct{})
+	primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		head, _ := readHead(r)
+		heads <- head
+		<-told
+		_, _ = io.WriteString(conn, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+		_, _ = r.ReadByte()
+	})
+	s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	w := s.stream()
+	w.ask(false, "POST", "/a", "a", "expect", "100-continue", "content-length", "3")
+	if status := w.status(); status != "100" {
+		t.Errorf("the client got %s", status)
+	}
+	close(told)
+	if status := w.status(); status != "401" {
+		t.Errorf("the client got %s in the end", status)
+	}
+	if head := <-heads; strings.Contains(head, "Expect") {
+		t.Errorf("the primary got %q", head)
 	}
 }
 
