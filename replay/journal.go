@@ -94,6 +94,20 @@ func Resume(name string, files []string) (*Journal, Head, error) {
 	return j, head, nil
 }
 
+// Interrupted tells how many requests the replay whose journal this is had dealt with; ok is false where there is none.
+func Interrupted(name string) (begun int64, ok bool) {
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, false
+	}
+	defer file.Close()
+	j, _, err := readJournal(file)
+	if err != nil {
+		return 0, false
+	}
+	return j.begin, true
+}
+
 func readJournal(file *os.File) (*Journal, Head, error) {
 	var head Head
 	r := bufio.NewReader(io.LimitReader(file, 64<<20))

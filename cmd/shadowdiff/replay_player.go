@@ -108,6 +108,10 @@ func (p *player) begin(head replay.Head) (*docket, error) {
 		return nil, fmt.Errorf("the run of the replay that was interrupted (id %d) cannot be gone on with: the candidate, the rules or the run in force are others since; begin the replay anew, without -resume", head.Run)
 	}
 	if !p.resume {
+		if begun, ok := replay.Interrupted(p.replayOrder.journal); ok {
+			p.screen.line(fmt.Sprintf("a replay into %s was interrupted after %s requests; this one begins anew, where -resume would have gone on",
+				p.cfg.Store.Path, humanize.Comma(begun)))
+		}
 		p.journal, err = replay.NewJournal(p.replayOrder.journal, p.run.ID, p.what.Files)
 	}
 	return to, err
