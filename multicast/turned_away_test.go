@@ -92,3 +92,17 @@ func TestHalfAnUploadThatIsTurnedAway(t *testing.T) {
 	}
 	s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonPrimaryFailed: 1}})
 }
+
+// A shadow is asked again, too, where it has not looked at the request: it has not failed.
+func TestShadowTurnsARequestAway(t *testing.T) {
+	whole := func(frame http2.Frame) bool { return frame.Header().Flags.Has(http2.FlagDataEndStream) }
+	for name, away := range map[string]func(*http2.Framer, uint32) error{"the connection ends": goAway, "the stream is refused": refuseStream} {
+		for _, request := range []string{post("abc", false), post("abc", true), "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"} {
+			s := newRawStage(t, newHandlerServer(t, digest), newHandlerServer(t, digest), turnsAway(t, away, whole), posts)
+			s.dial().send(request)
+			if res := s.exchange().Response(Candidate); res.Outcome != OutcomeOK || res.Status != 200 {
+				t.Errorf("%s, %.9q: the candidate's leg is %s (%s)", name, request, res.Outcome, res.Detail)
+			}
+		}
+	}
+}

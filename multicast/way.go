@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -77,7 +78,9 @@ func (w *netHTTP) forget() { w.transport.CloseIdleConnections() }
 
 func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
 	req := w.shadow.request(f)
-	if !w.http2.Load() { // HTTP/2 repeats only what the peer says it has not looked at
+	if w.http2.Load() { // which repeats only what the peer says it has not looked at
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(f.ex.Request.Body)), nil }
+	} else {
 		once(req)
 	}
 	if err := new(question).gather(w.shadow, f); err != nil {
