@@ -250,3 +250,27 @@ func TestErrorPageAgainstNoise(t *testing.T) {
 		}
 	}
 }
+
+// Below a place that one side does not have, that is not said again line by line, and nothing there is a difference of its
+// own.
+func TestWhatIsMissingIsSaidOnce(t *testing.T) {
+	laid := bodyLines(t, compared(t, `{"a":{"b":{"c":1},"d":[2]},"e":0}`, `{"a":{"b":{"c":1},"d":[2]},"e":0}`, `{"e":0}`))
+	marked, hollow, said := 0, 0, 0
+	for _, l := range laid.Lines {
+		if l.Mark != unmarked {
+			marked++
+		}
+		switch c := l.Cells[candidate]; {
+		case c.Hollow:
+			hollow++
+		case c.Absent:
+			said++
+		}
+		if l.Cells[primary].Hollow || l.Cells[control].Hollow {
+			t.Errorf("a side that has it is hollow: %+v", l)
+		}
+	}
+	if marked != 1 || said != 1 || hollow != 7 {
+		t.Errorf("%d lines are marked, %d say that nothing is there, and %d are blank:\n%s", marked, said, hollow, drawing(laid.Lines))
+	}
+}

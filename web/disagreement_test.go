@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"shadowdiff/diff"
 	"shadowdiff/multicast"
 )
 
@@ -124,5 +126,46 @@ func TestMarkOfASide(t *testing.T) {
 	}
 	if sample.Responses[multicast.Primary].Status == 0 {
 		t.Error("the primary was not asked")
+	}
+}
+
+// Shares of a difference are those of its own test: another type in each request is no noise for being another value, too.
+func TestSharesAreThoseOfTheirTest(t *testing.T) {
+	var served atomic.Int64
+	known := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"seen":"2026-11-30T10:00:%02d.%06dZ"}`, served.Add(1)%60, served.Load())
+	}
+	trial := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"seen":%d}`, 1_796_000_000+served.Add(1))
+	}
+	r := newRig(t, known, trial, nil)
+	r.ask(60, "/users/7")
+	snap := r.db.Snapshot()
+	for i := range snap.Verdict.Differences {
+		f := &snap.Verdict.Differences[i]
+		if f.Field != "body.seen" {
+			continue
+		}
+		if d := disagreementAt(fieldOf(snap, f.Route, f.Field), f); f.Kind != diff.TestType || d.Candidate != share(60, 60) || d.Control != share(0, 60) {
+			t.Errorf("by %s the candidate disagrees in %s, the control in %s", f.Kind, d.Candidate, d.Control)
+		}
+	}
+	page := r.get(fieldPath("GET /users/{id}", "body.seen"))
+	mustHold(t, "the field", page, "Reproduce it", `data-copy-from="/api/v1/samples/`, "curl?role=candidate")
+	command := r.get(strings.TrimSuffix(strings.TrimPrefix(regexp.MustCompile(`data-copy-from="[^"]+"`).FindString(page), `data-copy-from="`), `"`))
+	mustHold(t, "the command", command, "curl", r.now().Targets.Candidate+"/users/7")
+	mustHold(t, "the overview", r.get("/"), "yet confirmed by type")
+}
+
+// Where more than the budget is seen to differ, nothing is said of when the contrary would be proven.
+func TestNoForecastAgainstWhatIsSeen(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	r.ask(3, "/products/1")
+	page := r.get("/")
+	mustHold(t, "the overview", page, "So far the candidate alone disagrees in 3 of 3, the control alone in 0", "without enough evidence")
+	if strings.Contains(page, "would prove") {
+		t.Error("a proof is forecast")
 	}
 }

@@ -151,11 +151,17 @@ func (v *profileView) values(sides [3]*roleProfile) {
 // leading has each count of a value lead to the kept samples that have it.
 func (r *countRow) leading(route, field string) *countRow {
 	for side := range r.Counts {
-		if r.value != "" && r.Counts[side].Text != "" && strings.HasPrefix(field, "body.") { // samples have what else there is in other words
+		if r.value != "" && r.Counts[side].Text != "" && toldBySamples(field) {
 			r.Counts[side].Path = samplesWithPath(route, field, r.value, side)
 		}
 	}
 	return r
+}
+
+// toldBySamples tells whether samples have the values of a field in the same words as its profile: those of whole bodies,
+// cookies and sizes they have in others.
+func toldBySamples(field string) bool {
+	return field == "status" || strings.HasPrefix(field, "body.") || strings.HasPrefix(field, "header.")
 }
 
 func lengthKey(v *profileValue) string {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
+	"runtime"
 	"testing"
 	"time"
 
@@ -91,6 +93,49 @@ func TestFirstMinutesAreDrawnBySeconds(t *testing.T) {
 	r.see(snap(2, 2000, 50))
 	if got := r.points("", begin); got != nil {
 		t.Errorf("a new run shows the old one's: %v", got)
+	}
+}
+
+// What the store counts under a minute that began before the run is drawn where the run begins, alone and added up.
+func TestNoPointStandsBeforeItsRun(t *testing.T) {
+	points := minutes(3, time.Minute)
+	start := points[0].Minute.Add(15 * time.Second)
+	for _, span := range []time.Duration{time.Minute, 5 * time.Minute} {
+		drawn := together(begunAt(start, points), span)
+		if !drawn[0].Minute.Equal(start) {
+			t.Errorf("by %s the first stands at %s, the run began at %s", span, drawn[0].Minute, start)
+		}
+		var compared int64
+		for _, p := range drawn {
+			compared += p.Compared
+		}
+		if compared != 300 {
+			t.Errorf("by %s they hold %d of 300", span, compared)
+		}
+	}
+	if points[0].Minute.Equal(start) {
+		t.Error("the points handed in have changed")
+	}
+}
+
+// The chart of a page that nobody had open tells of each moment all the same.
+func TestChartsFollowWithoutAReader(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.server.Run(ctx) }()
+	r.ask(20, "/products/1")
+	for seen := false; !seen; {
+		r.server.recent.mu.Lock()
+		seen = len(r.server.recent.seen) > 0
+		r.server.recent.mu.Unlock()
+		if !seen {
+			runtime.Gosched()
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

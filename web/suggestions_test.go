@@ -12,6 +12,7 @@ import (
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
+	"shadowdiff/store"
 )
 
 // Rules that would do the same stand together, and are taken together; one that would hide what is confirmed is not offered.
@@ -138,6 +139,21 @@ func TestWithoutASecondary(t *testing.T) {
 	for _, path := range []string{"/api/v1/equivalence", "/api/v1/equivalence?since=1h", "/api/v1/routes", "/api/v1/runs/current"} {
 		if text := r.get(path); !strings.Contains(text, `"noise_rate":null`) {
 			t.Errorf("%s: %s", path, text)
+		}
+	}
+	mustHold(t, "the verdict", r.get("/"), "Without a secondary nothing tells how much of it is noise", "there is no latency to hold the candidate&#39;s against")
+	sample := r.get("/samples/1")
+	mustHold(t, "a sample", sample, "<i>not asked</i>", `class="compare doc heads-table no-control"`)
+	if strings.Contains(r.get(fieldPath(route, "body.price")), `<span class="cell control" data-role="control">`) {
+		t.Error("a control that was not asked has a value")
+	}
+	kept, _, err := r.db.Samples(t.Context(), store.Filter{Run: r.run.Load(), Limit: 1})
+	if err != nil || len(kept) != 1 || len(placesViewOf(kept[0])) == 0 {
+		t.Fatalf("%d samples that differ: %v", len(kept), err)
+	}
+	for _, p := range placesViewOf(kept[0]) {
+		if c := p.Cells()[control]; !c.Absent || c.Missing != "not asked" || c.Before+c.In+c.End != "" {
+			t.Errorf("at %s the control has %+v", p.Field, c)
 		}
 	}
 	whole := newRig(t, shop("1"), shop("2"), nil)
