@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 )
 
 // ask sends the primary the client's request, and brings the head of its answer.
@@ -62,30 +61,19 @@ func (v *visit) request() *http.Request {
 		out.Header = maps.Clone(out.Header)
 		out.Header["X-Shadow-Request"] = []string{"1"}
 	}
-	if !safe(in.Method) {
-		out.Header = askedOnce(out.Header)
-	}
 	return out
-}
-
-// askedOnce spells names in another way by which net/http takes a request for one that may be sent again: the primary need
-// not know them.
-func askedOnce(h http.Header) http.Header {
-	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
-		if values := h[name]; values != nil {
-			h = maps.Clone(h)
-			delete(h, name)
-			h[strings.ToLower(name)] = values
-		}
-	}
-	return h
 }
 
 // presence ends when the client goes. The request's own context also ends when its upload is stopped, though the answer
 // may be on its way.
 func (v *visit) presence() context.Context {
-	if v.upload == nil {
+	if v.upload == nil && safe(v.in.Method) {
 		return v.in.Context()
+	}
+	if v.upload == nil {
+		ctx, cancel := context.WithCancel(v.in.Context())
+		v.giveUp = cancel
+		return ctx
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(v.in.Context()))
 	context.AfterFunc(v.in.Context(), func() {
@@ -103,6 +91,11 @@ func (v *visit) connected(info httptrace.GotConnInfo) {
 		return
 	}
 	if v.link != nil { // lost, and net/http asks again
+		if v.giveUp != nil && v.link.used.Load() { // because of an Idempotency-Key, which the primary need not know
+			_ = info.Conn.Close()
+			v.giveUp()
+			return
+		}
 		v.link.release(v)
 	}
 	v.link = l

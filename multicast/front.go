@@ -27,11 +27,12 @@ type visit struct {
 	flight *flight       // nil unless sampled
 	tap    *tap          // nil unless it is recorded
 	trace  httptrace.ClientTrace
-	link   *link // to the primary
-	copied bool  // what came is a copy; the primary is asked as a shadow is, so that a mirror in front of it copies no copies
-	status int   // of the answer; 0 until it has one
-	gone   bool  // the client went away
-	broke  bool  // the primary's answer broke off
+	link   *link  // to the primary
+	giveUp func() // has the primary asked no more; nil where it may be asked again, or never is
+	copied bool   // what came is a copy; the primary is asked as a shadow is, so that a mirror in front of it copies no copies
+	status int    // of the answer; 0 until it has one
+	gone   bool   // the client went away
+	broke  bool   // the primary's answer broke off
 
 	arrived time.Time
 	took    time.Duration // to the head of the answer; counted where the guard watches the primary
@@ -96,6 +97,9 @@ func (v *visit) left(start time.Time) {
 	}
 	if v.link != nil {
 		v.link.release(v)
+	}
+	if v.giveUp != nil {
+		v.giveUp()
 	}
 	if v.setup.cfg.Guard.primary() {
 		v.proxy.guard.pulse.count(v, gone)
