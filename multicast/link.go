@@ -23,6 +23,7 @@ type link struct {
 	holder    atomic.Pointer[visit] // whose request was sent last
 	kept      atomic.Bool           // it was there before the holder
 	used      atomic.Bool           // by the holder: something was written
+	leaving   atomic.Bool           // TLS says goodbye: nobody reads any more
 
 	mu      sync.Mutex
 	turn    sync.Cond // on mu: something below has changed
@@ -154,7 +155,7 @@ func (l *link) Write(p []byte) (int, error) {
 	if n > 0 {
 		l.used.Store(true)
 	}
-	if err != nil {
+	if err != nil && !l.leaving.Load() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for more := true; more && !l.ended; more = l.plain && l.streaming.Load() != nil {
@@ -162,6 +163,12 @@ func (l *link) Write(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// SetWriteDeadline is called by TLS alone, before it closes: whoever reads may be the one who does that.
+func (l *link) SetWriteDeadline(t time.Time) error {
+	l.leaving.Store(true)
+	return l.Conn.SetWriteDeadline(t)
 }
 
 // ReadFrom is how net/http writes an upload; left alone it would make a buffer for each.
