@@ -33,6 +33,7 @@ func TestDriftIsNoDisagreementOfTheControl(t *testing.T) {
 	if a, b := strings.Index(page, "<code>body.note</code>"), strings.Index(page, "<code>size</code>"); a < 0 || b < a {
 		t.Error("what informs only does not stand last")
 	}
+	mustHold(t, "size", r.get(fieldPath(route, "size")), "it leans over many requests", "\u202fB</span></td>", "Reproduce it")
 	snap := r.db.Snapshot()
 	score, verdict := fieldOf(snap, route, "body.score"), verdictOf(snap, route)
 	for i := range verdict.Differences {

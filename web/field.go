@@ -390,7 +390,23 @@ func sampleRowOf(sample *store.Sample, field string) sampleRow {
 			row.Places++
 		}
 	}
+	if field == diff.FieldSize {
+		row.Values = sizesOf(sample)
+	}
 	return row
+}
+
+// sizesOf are the sizes of the three bodies as they were sent.
+func sizesOf(sample *store.Sample) []cell {
+	var cells []cell
+	for side, role := range storedRole {
+		c := cell{Role: roleWords[side], Before: size(sample.Responses[role].Size)}
+		if sample.Responses[role].Status == 0 {
+			c = cell{Role: roleWords[side], Absent: true, Missing: "no answer"}
+		}
+		cells = append(cells, c)
+	}
+	return cells
 }
 
 // tellingFields names first where the candidate alone differs, and tells whether there is such a field: beside it noise is

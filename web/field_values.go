@@ -296,6 +296,9 @@ func (d *distributions) Words() [7]string {
 	return [7]string{"least", "p5", "p25", "median", "p75", "p95", "most"}
 }
 
+// Exact tells whether the least and the most are written in full, and not with the digits that a float has.
+func (d *distributions) Exact() bool { return max(math.Abs(d.Least), math.Abs(d.Most)) < 1e15 }
+
 func distributionsOf(bins []profileBinCounts, sides [3]*roleProfile, of func(*roleProfile) *distribution) *distributions {
 	d := &distributions{Least: math.Inf(1), Most: math.Inf(-1)}
 	told := 0

@@ -186,7 +186,7 @@ func TestThePathIsToldOnThePage(t *testing.T) {
 		r.ask(1, "/products/23")
 	}
 	page := r.get(fieldPath("GET /products/{id}", "body.price"))
-	mustHold(t, "the field", page, "All 24 have <code>{id}</code> = <code>17</code> or <code>23</code>; none of the 116 others.", "path.2 {id}", "the varying segments of its path")
+	mustHold(t, "the field", page, "All 24 have <code>{id}</code> = <code>17</code> or <code>23</code>; none of the 116 others.", `title="path.2">{id}`, "the varying segments of its path")
 	answer := into[attributesAnswer](t, r.get("/api/v1/attributes?field=body.price&route="+url.QueryEscape("GET /products/{id}")))
 	if best := answer.Separation.Best[0]; best.Is != "one_of" || best.Value != nil || len(best.Values) != 2 || best.Part != "{id}" {
 		t.Errorf("%+v", best)
