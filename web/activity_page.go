@@ -53,7 +53,7 @@ type changedRule struct{ Verb, ID, Text string }
 func (r activityRow) Whole() string {
 	text := strings.TrimRight(r.Sentence, ".")
 	for _, c := range r.Changes {
-		if text != shareChanged { // which names it
+		if c.Key != "" && text != shareChanged { // which names it
 			text += ", " + c.Key
 		}
 		text += fmt.Sprintf(" from %s to %s", c.Before, c.After)
@@ -142,13 +142,13 @@ func actorWords() [][2]string {
 		{"", "anyone"},
 		{"page", "the dashboard"},
 		{"api", "the API"},
-		{"start", "the process, starting"},
+		{"start", "the process, at its start"},
 		{"reload", "the configuration"},
 		{"signal", "a signal"},
 		{"version", "the candidate"},
 		{"guard", "the guard"},
 		{"ramp", "the ramp"},
-		{"process", "the process, ending"},
+		{"process", "the process, at its end"},
 		{"store", "the store"},
 	}
 }
@@ -175,7 +175,8 @@ func spanWords() [][2]string {
 func actorWord(actor string) string {
 	for _, w := range actorWords()[1:] {
 		if w[0] == actor {
-			return w[1]
+			word, _, _ := strings.Cut(w[1], ",") // what it did says when
+			return word
 		}
 	}
 	return actor
@@ -200,7 +201,7 @@ func activityRowOf(e store.Activity) activityRow {
 		row.Page, row.Sentence = runActSentence(rest, row.Changes)
 	case "rules":
 		row.Page, row.Rules = "/rules", changedRules(e.Detail)
-		row.Changes, row.Sentence = nil, ruleActSentence(e.Detail, row.Rules)
+		row.Changes, row.Sentence = replacement(row.Rules), ruleActSentence(e.Detail, row.Rules)
 	case "reload":
 		row.Page, row.Sentence = "/settings#configuration", reloadActSentence(e.Detail, rest, row.Changes)
 	case "backup":
@@ -289,6 +290,14 @@ func changedRules(detail string) (rules []changedRule) {
 		rules = append(rules, changedRule{detail[at[2]:at[3]], detail[at[4]:at[5]], detail[at[1]:end]})
 	}
 	return rules
+}
+
+// replacement is the one rule that took the place of another, where there are just these two.
+func replacement(rules []changedRule) []changed {
+	if len(rules) != 2 || rules[0].Verb != "added" || rules[1].Verb != "removed" {
+		return nil
+	}
+	return []changed{{"", rules[1].Text, rules[0].Text}}
 }
 
 // ruleActSentence says how many rules were added and removed; what they say stands beside it.

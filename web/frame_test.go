@@ -99,7 +99,7 @@ func TestActivityIsSaidInSentences(t *testing.T) {
 		{"run", `run 7: other notes`, "Run 7 has other notes.", "/runs/7"},
 		{"rules", `added 3: drop: body.x`, "Rule 3 was added. {added 3 drop: body.x}", "/rules"},
 		{"rules", `removed 12: sort: body.tags`, "Rule 12 was removed. {removed 12 sort: body.tags}", "/rules"},
-		{"rules", `added 5: round: body.x, to: 2, removed 3: drop: body.x`, "Rule 3 was replaced by rule 5. {added 5 round: body.x, to: 2} {removed 3 drop: body.x}", "/rules"},
+		{"rules", `added 5: round: body.x, to: 2, removed 3: drop: body.x`, "Rule 3 was replaced by rule 5. [ drop: body.x round: body.x, to: 2] {added 5 round: body.x, to: 2} {removed 3 drop: body.x}", "/rules"},
 		{"rules", `added 5: drop: a, added 6: drop: b and 17 more`, "19 rules were added. {added 5 drop: a} {added 6 drop: b}", "/rules"},
 		{"rules", `added 5: drop: a, added 6: drop: b…`, "At least 2 rules were added. {added 5 drop: a} {added 6 drop: b…}", "/rules"},
 		{"rules", `added 5: drop: a, added 6: drop: b, removed 4: drop: c`, "2 rules were added, and 1 rule was removed. {added 5 drop: a} {added 6 drop: b} {removed 4 drop: c}", "/rules"},

@@ -408,8 +408,7 @@ func ruleRemedy(rule *Rule, fields []string) string {
 	case rule.Unused() && u.Documents == 0 && anywhere(&rule.Config):
 		return fmt.Sprintf("Unused: none of %s had that part, or all were the same bytes. Is its field misspelt?", things(rule.Exchanges, "exchange"))
 	case rule.Unused() && u.Documents == 0:
-		return fmt.Sprintf("Unused: none of %s was of its route and had that part, or all were the same bytes. Is its route misspelt?",
-			things(rule.Exchanges, "exchange"))
+		return fmt.Sprintf("Unused: no such route and part in %s, or all were the same bytes. Is its route misspelt?", things(rule.Exchanges, "exchange"))
 	case rule.Unused():
 		text := fmt.Sprintf("Unused: it has matched nothing in %s. ", things(rule.Exchanges, "exchange"))
 		if near := normalize.Nearest(fieldOfRule(&rule.Config), fields); near != "" {

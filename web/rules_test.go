@@ -56,7 +56,7 @@ func TestRulesAreListedWithWhatTheyDo(t *testing.T) {
 
 	page := r.get("/rules")
 	mustHold(t, "the page", page, "5 rules are in force: 1 takes whole bodies away and 2 have matched nothing.", "on all routes", "on GET /a",
-		"in 3 of 9 answers", "Is its field or its route misspelt?", "none of 5,000 exchanges was of its route", "drop: body.at</code>")
+		"in 3 of 9 answers", "Is its field or its route misspelt?", "no such route and part in 5,000 exchanges", "drop: body.at</code>")
 	for show, want := range map[string]int{unusedRules: 2, wideRules: 1, asideRules: 0} {
 		if n := strings.Count(r.get("/rules?show="+show), `id="rule-`); n != want {
 			t.Errorf("%d rules are %s, want %d", n, show, want)

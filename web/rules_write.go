@@ -62,10 +62,13 @@ type trialRow struct {
 }
 
 // Hidden is in how many samples something of the candidate's alone would not be seen any more.
-func (r trialRow) Hidden() int { return max(r.Hides, r.Drift.Vanish) }
-
-// Shown is in how many it would be seen, and is not yet.
-func (r trialRow) Shown() int { return max(r.Shows, r.Drift.Appear) }
+// Sizes that lean are told where that is confirmed alone: noise has some as well.
+func (r trialRow) Hidden() int {
+	if r.Confirmed {
+		return max(r.Hides, r.Drift.Vanish)
+	}
+	return r.Hides
+}
 
 // Leans tells whether only the sizes of the two differ, in which case neither differs from the primary by it.
 func (r trialRow) Leans() bool {

@@ -59,11 +59,15 @@ const runsShown = 25
 
 // runsView answers GET /runs.
 func (s *Server) runsView(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(r, "limit", "cursor")
+	q, err := readQuery(r, "limit", "cursor", "begin")
 	if err != nil {
 		return err
 	}
-	return s.writeRuns(w, r, http.StatusOK, q, beginView{})
+	begin, err := q.flag("begin")
+	if err != nil {
+		return err
+	}
+	return s.writeRuns(w, r, http.StatusOK, q, beginView{Open: begin != nil && *begin})
 }
 
 // writeRuns is the page of the runs, with the form as it was filled in.
@@ -103,7 +107,7 @@ func (s *Server) beginView(snap *store.Snapshot, v beginView) beginView {
 	}
 	k := float64(snap.Run.Attempt + 1)
 	v.Next, v.Alpha, v.Present = snap.Run.Attempt+1, fmt.Sprintf("%.2g", judge.Alpha/(k*(k+1))), runTitle(snap.Run)
-	v.Open = v.Fault != ""
+	v.Open = v.Open || v.Fault != ""
 	return v
 }
 

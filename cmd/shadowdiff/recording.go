@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/dustin/go-humanize"
+
 	"shadowdiff/multicast"
 	"shadowdiff/record"
 )
@@ -62,7 +64,7 @@ func (s *service) recordTraffic(ctx context.Context) error {
 	err := s.record.Run(ctx)
 	detail := "ended"
 	if c := s.proxy.Counts().Record; c != nil {
-		detail = fmt.Sprintf("ended, with %d of %d requests written since the start", c.Written, c.Sampled)
+		detail = fmt.Sprintf("ended, with %s of %s requests written since the start", humanize.Comma(c.Written), humanize.Comma(c.Sampled))
 	}
 	s.logRecording("process", detail)
 	return err

@@ -34,6 +34,9 @@ func TestTwoRunsSideBySideOnThePages(t *testing.T) {
 	l.askedOf(c, 200, "/a")
 	close(mended)
 
+	if opened := l.page(linkAfter(t, l.page("/runs"), "<main", "Begin a new run")); !strings.Contains(opened, "<details class=\"begin\" id=\"begin-form\" open>") {
+		t.Error("the form that begins a run is not open where one comes to it by its name")
+	}
 	bad := l.send("/runs", url.Values{"name": {"current"}, "version": {"2.3.1"}, "notes": {"kept\r\nhere"}})
 	if says(t, "a name that is none", bad.page, `Name "current": means the run in force`, "kept here"); bad.status != http.StatusBadRequest || !strings.Contains(bad.page, `value="2.3.1"`) {
 		t.Errorf("%d: what was typed is lost:\n%s", bad.status, shownText(bad.page))
