@@ -154,7 +154,7 @@ func TestSharesAreThoseOfTheirTest(t *testing.T) {
 		}
 	}
 	page := r.get(fieldPath("GET /users/{id}", "body.seen"))
-	mustHold(t, "the field", page, "Reproduce it", `data-copy-from="/api/v1/samples/`, "curl?role=candidate")
+	mustHold(t, "the field", page, "Reproduce it", `hx-morph-skip data-copy-from="/api/v1/samples/`, "curl?role=candidate")
 	command := r.get(strings.TrimSuffix(strings.TrimPrefix(regexp.MustCompile(`data-copy-from="[^"]+"`).FindString(page), `data-copy-from="`), `"`))
 	mustHold(t, "the command", command, "curl", r.now().Targets.Candidate+"/users/7")
 	mustHold(t, "the overview", r.get("/"), "yet confirmed by type")

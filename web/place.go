@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"shadowdiff/diff"
+	"shadowdiff/multicast"
 	"shadowdiff/store"
 )
 
@@ -18,7 +19,7 @@ type placeView struct {
 	Absent  [3]bool
 	Mark    mark
 
-	unasked [3]bool       // sides that were not asked: nothing is known of theirs
+	unasked bool          // the control was not asked: nothing is known of its value
 	levels  [3]diff.Level // of control and candidate
 	at      []string      // the anchors under which a tree may have it
 }
@@ -28,7 +29,7 @@ func (p placeView) Cells() [3]cell {
 	var cells [3]cell
 	for side := range cells {
 		cells[side] = cellOf(p.Values[side], p.Values[primary], p.Absent[side], p.Absent[primary])
-		if p.unasked[side] {
+		if p.unasked && side == control {
 			cells[side] = cell{Absent: true, Missing: "not asked"}
 		}
 		cells[side].Role = roleWords[side]
@@ -75,12 +76,9 @@ func placesViewOf(sample *store.Sample) []placeView {
 	}
 	hideBelow(out, candidate, sample.Candidate)
 	hideBelow(out, control, sample.Control)
-	for side, role := range storedRole {
-		if sample.Responses[role].Outcome != "" {
-			continue
-		}
+	if sample.Responses[multicast.Primary].Outcome != "" && sample.Responses[multicast.Secondary].Outcome == "" {
 		for i := range out {
-			out[i].Values[side], out[i].Absent[side], out[i].unasked[side] = "", true, true
+			out[i].Values[control], out[i].Absent[control], out[i].unasked = "", true, true
 		}
 	}
 	order := map[mark]int{markCandidate: 0, markBoth: 1, markControl: 2}

@@ -121,6 +121,9 @@ func TestThePageShrinks(t *testing.T) {
 	at := samplePath(r.firstSample())
 	page := r.doAs(200, "POST", at+"/shrink", "field=body.price", formType)
 	mustHold(t, "the answer", page, "The difference needs query.currency, and nothing else.", "/products?currency=EUR", "least-curl", "query.a")
+	if strings.Contains(page, "not asked") {
+		t.Error("what the smallest request got is not told")
+	}
 	mustHold(t, "another field", r.doAs(409, "POST", at+"/shrink", "field=body.name", formType), "does not differ at", `role="alert"`)
 }
 
