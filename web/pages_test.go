@@ -29,7 +29,7 @@ func TestFromTheVerdictToTheProof(t *testing.T) {
 
 	overview := r.get("/")
 	mustHold(t, "overview", overview, "different", "The candidate differs: 1 confirmed difference that noise does not explain.",
-		"60 of 60, control 0", "GET /products/{id}", "<title>● different · shadowdiff</title>", "body.price", "run <b>v2.3.1</b>")
+		">60 of 60</a>, control ", "GET /products/{id}", "<title>● different · shadowdiff</title>", "body.price", "run <b>v2.3.1</b>")
 
 	field := r.get(fieldPath("GET /products/{id}", "body.price"))
 	if !strings.Contains(overview, `href="`+fieldPath("GET /products/{id}", "body.price")+`"`) {

@@ -95,7 +95,7 @@ func TestWarningsAreOnThePage(t *testing.T) {
 func TestAPausedShadowIsShown(t *testing.T) {
 	r := newRig(t, shop("1"), func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil)
 	mustHold(t, "metrics", r.get("/metrics"), `shadowdiff_circuit_open{role="candidate"} 0`, `shadowdiff_circuit_open{role="secondary"} 0`)
-	mustHold(t, "overview", r.get("/"), "<dt>candidate</dt><dd>asked</dd>", "<dt>secondary</dt><dd>asked</dd>", "Without a file")
+	mustHold(t, "overview", r.get("/"), "<dt>candidate</dt><dd>in use</dd>", "<dt>secondary</dt><dd>in use</dd>", "Without a file")
 	r.ask(3, "/products/1")
 	mustHold(t, "overview", r.get("/"), "has failed 3 times running.")
 	r.ask(17, "/products/1")
