@@ -73,6 +73,7 @@ type suggestionGroup struct {
 	Quiets     int64
 	Noise      int64
 	Hides      int64
+	Doubtful   bool // what they hide may be more than noise
 	LastResort bool
 	Preview    string // path of the page that tells what all of them would change
 
@@ -82,9 +83,10 @@ type suggestionGroup struct {
 // suggestionRow is one rule that would quiet noise.
 type suggestionRow struct {
 	suggestionItem
-	Text    string // the rule in one line, without its route
-	Preview string // path of the page that tells what it would change
-	Path    string // of the field's page
+	Text     string // the rule in one line, without its route
+	Preview  string // path of the page that tells what it would change
+	Path     string // of the field's page
+	Doubtful bool   // what it hides may be more than noise
 }
 
 // headersView are the headers that are not compared although no rule says so.
@@ -454,7 +456,7 @@ func (s *Server) suggestOnPage(page *rulesPage) error {
 	}
 	confirmed, at := confirmedFields(snap), map[string]int{}
 	for i := range found {
-		row, err := s.suggestionRow(&found[i], s.current(snap, found[i].Route), confirmed)
+		row, err := s.suggestionRow(&found[i], snap, confirmed)
 		if err != nil {
 			return err
 		}
@@ -466,7 +468,7 @@ func (s *Server) suggestOnPage(page *rulesPage) error {
 		if err != nil {
 			return err
 		}
-		key := fmt.Sprintf("%s %t", does, row.Hides > 0) // what hides something is not taken with what does not
+		key := fmt.Sprintf("%s %t %t", does, row.Hides > 0, row.Doubtful) // what hides something is not taken with what does not
 		k, known := at[key]
 		if !known {
 			k, at[key] = len(page.Suggestions), len(page.Suggestions)
@@ -485,11 +487,15 @@ func (s *Server) suggestOnPage(page *rulesPage) error {
 	return nil
 }
 
-func (s *Server) suggestionRow(one *diff.Suggestion, route string, confirmed map[[2]string]bool) (suggestionRow, error) {
+func (s *Server) suggestionRow(one *diff.Suggestion, snap *store.Snapshot, confirmed map[[2]string]bool) (suggestionRow, error) {
+	route := s.current(snap, one.Route)
 	item, err := s.suggestionItem(one, route, confirmed)
 	item.Reason, item.Effect = sentenceOf(item.Reason), sentenceOf(item.Effect)
 	text := asOne(item.Rule)
-	return suggestionRow{suggestionItem: item, Text: inOneLine(text), Path: fieldPath(route, item.Field), Preview: trialPath(text)}, err
+	return suggestionRow{
+		suggestionItem: item, Text: inOneLine(text), Path: fieldPath(route, item.Field), Preview: trialPath(text),
+		Doubtful: mayHide(snap, route, item.Field, item.Hides),
+	}, err
 }
 
 // trialPath is the page that tells what a draft would change.
@@ -530,6 +536,7 @@ func (g *suggestionGroup) sum() {
 		g.Quiets += row.Quiets
 		g.Noise += row.Noise
 		g.Hides += row.Hides
+		g.Doubtful = g.Doubtful || row.Doubtful
 		g.LastResort = g.LastResort || row.LastResort
 		draft += row.Rule
 		if routes[row.Route] = true; !slices.Contains(fields, row.Field) {

@@ -34,7 +34,7 @@ type previewAnswer struct {
 	Fields   []previewField `json:"fields"`   // those in which anything comes out differently, most first
 	More     int            `json:"more"`     // fields that are not told of
 
-	cautions []string // the warnings that are of no one field
+	cautions []string // the warnings that are not of what is confirmed
 }
 
 type previewResults struct {
@@ -209,8 +209,9 @@ func (p *previewing) tell(a *previewAnswer, added []Rule) error {
 		item.ID, item.Exchanges = "", int64(counts.Compared)
 		a.Rules = append(a.Rules, item)
 	}
-	fields, confirmed := p.Fields(), confirmedFields(p.server.deps.DB.Snapshot())
-	a.warn(fields, confirmed, added)
+	snap := p.server.deps.DB.Snapshot()
+	fields, confirmed := p.Fields(), confirmedFields(snap)
+	a.warn(fields, snap, confirmed, added)
 	if more := len(fields) - previewFields; more > 0 {
 		a.More, fields = more, fields[:previewFields]
 	}
@@ -227,21 +228,44 @@ func (p *previewing) tell(a *previewAnswer, added []Rule) error {
 }
 
 // warn says what should be looked at before the rules are put in force.
-func (a *previewAnswer) warn(fields []diff.PreviewField, confirmed map[[2]string]bool, added []Rule) {
+func (a *previewAnswer) warn(fields []diff.PreviewField, snap *store.Snapshot, confirmed map[[2]string]bool, added []Rule) {
 	for i := range fields {
 		f := &fields[i]
-		if f.Hides == 0 || len(a.Warnings) >= 20 {
+		sure := confirmed[[2]string{f.Route, f.Field}]
+		if f.Hides == 0 || len(a.Warnings) >= 20 || !sure && !mayHide(snap, f.Route, f.Field, int64(f.Hides)) {
 			continue
 		}
-		sure := ""
-		if confirmed[[2]string{f.Route, f.Field}] {
-			sure = ", which is confirmed"
+		said := ""
+		if sure {
+			said = ", which is confirmed"
 		}
-		a.Warnings = append(a.Warnings, fmt.Sprintf("would hide that the candidate alone differs at %s of %s%s, in %d of %d samples: look at sample %d first",
-			f.Field, f.Route, sure, f.Hides, a.Samples, f.Hidden))
+		warning := fmt.Sprintf("would hide that the candidate alone differs at %s of %s%s, in %d of %d samples: look at sample %d first",
+			f.Field, f.Route, said, f.Hides, a.Samples, f.Hidden)
+		if a.Warnings = append(a.Warnings, warning); !sure {
+			a.cautions = append(a.cautions, warning)
+		}
 	}
-	a.cautions = cautionsOf(a, added)
-	a.Warnings = append(a.Warnings, a.cautions...)
+	cautions := cautionsOf(a, added)
+	a.Warnings, a.cautions = append(a.Warnings, cautions...), append(a.cautions, cautions...)
+}
+
+// mayHide tells whether those that a rule hides, in which the candidate alone differs, may be more than the noise that falls
+// on either side alike. That is told from what the run has counted, since samples are kept for what they tell and do not
+// weigh the sides; and as long as it has counted fewer, they may be anything.
+func mayHide(snap *store.Snapshot, route, field string, hides int64) bool {
+	if hides == 0 {
+		return false
+	}
+	tally := fieldOf(snap, route, field)
+	if tally == nil || tally.Raw < hides {
+		return true
+	}
+	for test := range diff.TestDrift { // the sizes that lean are told of otherwise
+		if evidence(test, tally.Tests[test].Counts) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cautionsOf says what is doubtful about the rules, and about the samples that they were tried on.

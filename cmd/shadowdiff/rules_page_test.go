@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"shadowdiff/store"
@@ -252,5 +253,44 @@ func TestRulesAreExportedAsTheyAre(t *testing.T) {
 	again := l.rules()
 	if len(again) != 2*len(all) || again[0].Rule != all[0].Rule || again[1].Rule != all[1].Rule || again[0].Source != "file" {
 		t.Errorf("exported as\n%s, read as %+v", exported, again)
+	}
+}
+
+// coinShop has two fields that change: coin by the side of it that a request falls on, lean mostly on the candidate's.
+func coinShop(t *testing.T, name string) *peer {
+	var n atomic.Int64
+	return newPeer(t, name, func(w http.ResponseWriter, _ *http.Request) {
+		n := n.Add(1)
+		coin := name == "s" && n%2 == 0 || name == "c" && n%2 == 1
+		lean := name == "s" && n == 10 || name == "c" && n%8 == 3
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"coin":%t,"lean":%t}`, coin, lean)
+	})
+}
+
+// Noise falls on the candidate alone as often as on the control alone, and a rule may hide that; what leans to the candidate
+// is warned of though it is not confirmed.
+func TestAPreviewWarnsOfMoreThanNoise(t *testing.T) {
+	t.Parallel()
+	l := serveFile(t, addresses(coinShop(t, "p"), coinShop(t, "s"), coinShop(t, "c")))
+	l.answered(40)
+	for field, warned := range map[string]bool{"body.coin": false, "body.lean": true} {
+		var p previewOf
+		l.eventually("samples of "+field, func() bool {
+			p = previewOf{}
+			l.call("POST", "/api/v1/rules/preview", `{"rules": "present: `+field+`"}`, http.StatusOK, &p)
+			return len(p.Fields) == 1 && p.Fields[0].Hides > 0
+		})
+		if p.Fields[0].Confirmed {
+			t.Fatalf("%s is confirmed", field)
+		}
+		warning := fmt.Sprintf("would hide that the candidate alone differs at %s of GET /products/{id}, in %d of %d samples", field, p.Fields[0].Hides, p.Samples)
+		if got := strings.Contains(strings.Join(p.Warnings, "\n"), warning); got != warned {
+			t.Errorf("%s: warned %v, want %v: %q", field, got, warned, p.Warnings)
+		}
+		page := l.page("/rules?try=true&draft=" + url.QueryEscape("present: "+field))
+		if got := strings.Contains(page, "Would hide that the candidate alone differs"); got != warned {
+			t.Errorf("%s: the page warns %v, want %v", field, got, warned)
+		}
 	}
 }
