@@ -177,10 +177,15 @@ func (r *Redactor) cookies(line string, all bool) (string, int) {
 	return strings.Join(pairs, ";"), count
 }
 
-// parameter tells whether a parameter of a query is redacted, or is an element of one that is, as token[] is of token.
+// parameter tells whether a parameter of a query is redacted, or is an element of one that is, as token[] is of token. Of
+// ?x?token=… the parameter is x?token to a server; whoever wrote a second question mark meant token.
 func (r *Redactor) parameter(name string) bool {
 	array, _, _ := strings.Cut(name, "[")
-	return r.names("query", name) || r.names("query", array)
+	if r.names("query", name) || r.names("query", array) {
+		return true
+	}
+	last := strings.LastIndexByte(name, '?')
+	return last >= 0 && r.parameter(name[last+1:])
 }
 
 // url replaces the values of named parameters in a URL's query, and in a fragment that has some, as OAuth's answers do;

@@ -223,6 +223,19 @@ func TestElementsOfAParameterAreRedactedAsItIs(t *testing.T) {
 	}
 }
 
+// Who puts an address together by hand may write a second question mark.
+func TestAParameterBehindASecondQuestionMarkIsRedacted(t *testing.T) {
+	r := newRedactor(t)
+	got, n := r.Request(&multicast.Request{Target: "/a?x?token=s3cret&a=1&y%3Fz?token[]=s3cret&?token=s3cret&token?x=kept&x?tokens=kept"})
+	want := "/a?x?token=%5Bredacted%5D&a=1&y%3Fz?token[]=%5Bredacted%5D&?token=%5Bredacted%5D&token?x=kept&x?tokens=kept"
+	if got.Target != want || n != 3 {
+		t.Errorf("%d places: %s", n, got.Target)
+	}
+	if !r.Covers(`query["x?token"]`) || r.Covers(`query["x?tokens"]`) {
+		t.Error("not covered")
+	}
+}
+
 func TestCovers(t *testing.T) {
 	r := newRedactor(t, "header.authorization", "header.set-cookie", "cookie.sid", "body.**.password", "body.cards[].number", `body.keys["8f14e45f"]`)
 	for field, want := range map[string]bool{
