@@ -1,6 +1,9 @@
 package multicast
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // classify decides whether a request is shadowed, and how; otherwise it says why not. The reasons are looked for in the
 // order of the contract, so that each request has exactly one.
@@ -30,14 +33,20 @@ func (p *Proxy) classify(r *http.Request, s *setup) (*route, Reason) {
 	return rt, ""
 }
 
-// route returns the first route that matches.
+// route returns the first route that matches. One that is never shadowed matches however the path is written, since the copy
+// would reach what an operator has excluded.
 func (s *setup) route(r *http.Request) *route {
 	if len(s.routes) == 0 {
 		return s.rest
 	}
 	path := rawPath(r)
+	var others []string
+	if s.excludes {
+		others = readings(path)
+	}
 	for _, rt := range s.routes {
-		if rt.pattern.match(r.Method, r.Host, path) {
+		fits := func(path string) bool { return rt.pattern.match(r.Method, r.Host, path) }
+		if fits(path) || !rt.shadow && slices.ContainsFunc(others, fits) {
 			return rt
 		}
 	}

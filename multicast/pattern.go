@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	pathpkg "path"
 	"strings"
 )
 
@@ -78,6 +79,28 @@ func (p *pattern) match(method, host, path string) bool {
 		path = after
 	}
 	return p.rest
+}
+
+// readings are what servers may take a path for that is not written plainly: percent-encodings are undone, %2F too, doubled
+// slashes are one, dots are followed, parameters (/a;v=1) and what stands behind # are left out, and a backslash is a slash. A
+// last slash is there in one reading and not in the other. A path that is written plainly has none.
+func readings(path string) []string {
+	if path == "/" || !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "%;\\#") && !strings.Contains(path, "//") && !strings.Contains(path, "/.") {
+		return nil
+	}
+	if plain, err := url.PathUnescape(path); err == nil {
+		path = plain
+	}
+	path, _, _ = strings.Cut(path, "#")
+	segments := strings.Split(strings.ReplaceAll(path, "\\", "/"), "/")
+	for i := range segments {
+		segments[i], _, _ = strings.Cut(segments[i], ";")
+	}
+	clean := pathpkg.Clean("/" + strings.Join(segments, "/"))
+	if segments[len(segments)-1] == "" && clean != "/" {
+		return []string{clean, clean + "/"}
+	}
+	return []string{clean}
 }
 
 func (p *pattern) matchHost(host string) bool {

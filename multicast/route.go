@@ -54,7 +54,9 @@ func (s *setup) compileRoutes() {
 		maxResponseBody: int64(shadow.MaxResponseBody),
 	}}
 	for i := range s.cfg.Routes {
-		s.routes = append(s.routes, s.compileRoute(&s.cfg.Routes[i]))
+		rt := s.compileRoute(&s.cfg.Routes[i])
+		s.routes = append(s.routes, rt)
+		s.excludes = s.excludes || !rt.shadow
 	}
 }
 

@@ -126,3 +126,34 @@ func TestRoutesOnTheWire(t *testing.T) {
 		Requests: 8, Exchanged: 4, Compared: 4, Skipped: map[Reason]int64{ReasonRoute: 2, ReasonMethod: 2},
 	})
 }
+
+// What is never shadowed is not, however a client writes its path; what may be is matched as it was sent.
+func TestAnExcludedRouteIsSoHoweverItIsWritten(t *testing.T) {
+	no := false
+	s := newStage(t, nil, func(c *Config) {
+		c.Routes = []RouteConfig{{Match: "/login/help"}, {Match: "/login", Shadow: &no}, {Match: "/account/*", Shadow: &no}, {Match: "/search"}}
+	})
+	excluded := []string{
+		"/login", "//login", "/login/", "/login;x", "/login;x=1/", "/%6Cogin", "/%6cogin%2F", "/./login", "/a/../login", "/a/%2e%2e/login",
+		"/login/help/..", "/%5Clogin", "/login#x", "/account//7", "/account;v=1/7", "//account/7", "/account%2F7", "http://a//login",
+	}
+	for _, target := range excluded {
+		w := s.dial()
+		w.send("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")
+		w.response("GET")
+	}
+	for target, route := range map[string]string{
+		"/login/help": "/login/help", "/logins": "", "/loginx;y": "", "/account": "", "/search": "/search", "//search": "",
+		"/LOGIN": "", "/": "",
+	} {
+		w := s.dial()
+		w.send("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")
+		w.response("GET")
+		if ex := s.exchange(); ex.Request.Target != target || ex.Route != route {
+			t.Errorf("%s is of route %q, want %q", ex.Request.Target, ex.Route, route)
+		}
+	}
+	s.counts(Counts{
+		Requests: int64(len(excluded)) + 8, Exchanged: 8, Compared: 8, Skipped: map[Reason]int64{ReasonRoute: int64(len(excluded))},
+	})
+}

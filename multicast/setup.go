@@ -23,6 +23,7 @@ type setup struct {
 	sampleBy    sampleKey
 	lineage     []string // canonical
 	routes      []*route
+	excludes    bool   // some of them are never shadowed
 	rest        *route // for what no route matches
 	shadows     [3]*shadow
 	roles       []Role  // the shadows that there are
