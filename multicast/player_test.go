@@ -62,3 +62,19 @@ func TestARecordedRequestIsPlayed(t *testing.T) {
 		Unknown: map[Reason]int64{ReasonPrimaryRefused: 1, ReasonCancelled: 1},
 	})
 }
+
+// A client may send what no URL has; it is asked again byte for byte.
+func TestWhatIsPlayedIsAskedAsItWasSent(t *testing.T) {
+	s := newStage(t, nil, nil)
+	for i, target := range []string{"/a?b#c", "/a#b?c", "//a/%2f?%zz"} {
+		if reason := s.proxy.Play(t.Context(), &Request{Method: "GET", Target: target, Host: "a"}, nil); reason != "" {
+			t.Fatalf("%s: %s", target, reason)
+		}
+		<-s.exchanges
+		for role := range s.upstream {
+			if got := s.upstream[role].requests()[i].target; got != target {
+				t.Errorf("the %s was asked for %s, want %s", Role(role), got, target)
+			}
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (r *Request) check() error {
 	case !httpguts.ValidHostHeader(r.Host):
 		return fmt.Errorf("%q is no host", shorten(r.Host))
 	}
-	if i := strings.IndexFunc(r.Target, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '#' }); i >= 0 {
+	if i := strings.IndexFunc(r.Target, func(c rune) bool { return c <= ' ' || c == 0x7f }); i >= 0 {
 		return fmt.Errorf("the path holds %q, which no request line can", r.Target[i])
 	}
 	if _, err := url.ParseRequestURI(r.Target); err != nil {

@@ -26,7 +26,7 @@ func record(i int) *Record {
 	return &Record{
 		ID: fmt.Sprintf("%032x", i), Time: noon.Add(time.Duration(i) * time.Millisecond),
 		Request: Request{
-			Method: "POST", Target: fmt.Sprintf("/a%%20b?i=%d", i), Host: "shop.example",
+			Method: "POST", Target: fmt.Sprintf("/a%%20b?i=%d#c", i), Host: "shop.example",
 			Header: http.Header{"Accept": {"a", "b"}}, Trailer: http.Header{"X-Sum": {"1"}}, Body: []byte("{\"a\":\"<ä>\"}\n"),
 		},
 		Answer: &Response{
