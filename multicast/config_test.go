@@ -200,3 +200,23 @@ func TestWhatNoMachineHasIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// What no machine can listen on is a fault of the file; whether the name or the address is this machine's is not.
+func TestWhereClientsMayCome(t *testing.T) {
+	for address, want := range map[string]string{
+		":8880": "", ":0": "", ":": "", "127.0.0.1:65535": "", "[::1]:80": "", "[fe80::1%eth0]:80": "", "shop_1.example.:8880": "", "localhost:http": "",
+		"b\u00fccher.example:80": "", "0.0.0.0:8880": "",
+		"8880": "must be an address", "::1:80": "must be an address", "": "must be an address",
+		":99999": "must have a port up to 65535", ":65536": "must have a port up to 65535", ":-1": "must have a port that is a number",
+		":web page": "must have a port that is a number", "999.0.0.1:80": "must have no host, an address or a name", "127.0.0.0.1:80": "must have no host",
+		"a b:80": "must have no host", "-a:80": "must have no host", "a..b:80": "must have no host", "http//a:80": "must have no host",
+		"*:80": "must have no host", strings.Repeat("a", 64) + ":80": "must have no host",
+	} {
+		cfg := DefaultConfig()
+		cfg.Primary, cfg.Listen = "http://primary.example", address
+		faults := cfg.Validate()
+		if want == "" && len(faults) > 0 || want != "" && (len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "listen: "+want)) {
+			t.Errorf("%q: %v, want %q", address, faults, want)
+		}
+	}
+}

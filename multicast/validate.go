@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -51,8 +52,8 @@ func (c *Config) Validate() []error {
 }
 
 func (c *Config) validateAddresses(f *faults) {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		f.add("listen", "must be an address such as :8880 or 127.0.0.1:8880, is %q", c.Listen)
+	if err := CheckListen(c.Listen); err != nil {
+		f.add("listen", "%v", err)
 	}
 	if c.Primary == "" {
 		f.add("primary", "is required, such as http://127.0.0.1:9001")
@@ -70,6 +71,47 @@ func (c *Config) validateAddresses(f *faults) {
 	if t, err := parseTarget(c.Primary); err == nil && ownAddress(c.Listen, t, localhost) {
 		f.add("primary", ownPrimary, c.Listen)
 	}
+}
+
+// CheckListen says why an address cannot be listened on, whatever the machine, with what could be. Whether a host's name is one of
+// this machine's, the start tells.
+func CheckListen(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("must be an address such as :8880 or 127.0.0.1:8880, is %q", address)
+	}
+	if digits(port) {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return fmt.Errorf("must have a port up to 65535, such as :8880, is %q", address)
+		}
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("must have a port that is a number, such as :8880, is %q", address)
+	}
+	if !canBeHost(host) {
+		return fmt.Errorf("must have no host, an address or a name before the port, such as :8880, 127.0.0.1:8880 or [::1]:8880, is %q", address)
+	}
+	return nil
+}
+
+// canBeHost reports whether a machine may be called so: nothing, an IP address with its zone or without, or a name (RFC 1123,
+// section 2.1; an underscore is borne). A name of digits and dots alone is an address that went wrong.
+func canBeHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil || host == "" {
+		return true
+	}
+	host = strings.TrimSuffix(host, ".")
+	if len(host) > 253 || strings.Trim(host, "0123456789.") == "" {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		odd := func(c rune) bool {
+			return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c < 0x80
+		}
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, odd) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Config) validateSampling(f *faults) {

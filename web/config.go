@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"shadowdiff/multicast"
 )
 
 // Config is the `web:` part of the configuration.
@@ -23,10 +25,9 @@ func DefaultConfig() Config { return Config{Listen: "127.0.0.1:8881"} }
 // Validate returns every fault of the configuration; each message begins with its key.
 func (c Config) Validate() []error {
 	var faults []error
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		faults = append(faults, fmt.Errorf("web.listen: %q is not host:port: %w", c.Listen, err))
-	} else if c.Token == "" && !loopback(host) {
+	if err := multicast.CheckListen(c.Listen); err != nil {
+		faults = append(faults, fmt.Errorf("web.listen: %w", err))
+	} else if host, _, _ := net.SplitHostPort(c.Listen); c.Token == "" && !loopback(host) {
 		faults = append(faults, fmt.Errorf(
 			"web.token: required because %s is reachable from other machines; set a token, or listen on 127.0.0.1", c.Listen))
 	}
