@@ -151,10 +151,15 @@ func withAdvice(err error) string {
 	return err.Error()
 }
 
-// newLogger writes text to a terminal and JSON to everything else.
+// newLogger writes text to a terminal and JSON to everything else. Durations have their unit in both, as in 5s.
 func newLogger(w io.Writer) *slog.Logger {
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 		return slog.New(slog.NewTextHandler(w, nil))
 	}
-	return slog.New(slog.NewJSONHandler(w, nil))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration {
+			a.Value = slog.StringValue(a.Value.Duration().String()) // a bare number of nanoseconds otherwise
+		}
+		return a
+	}}))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -317,6 +318,17 @@ func TestAPortInUseIsSaid(t *testing.T) {
 		}
 		if !strings.Contains(string(out), taken) || !strings.Contains(string(out), "choose another with -listen or -admin") {
 			t.Errorf("%v: %s", flags, out)
+		}
+	}
+}
+
+// A log that a machine reads has durations with their unit, in groups too.
+func TestTheLogSaysDurationsWithTheirUnit(t *testing.T) {
+	var b strings.Builder
+	newLogger(&b).With("pause", time.Minute).Warn("paused", slog.Duration("duration", 5*time.Second), slog.Group("of", "took", 1500*time.Microsecond), "n", 5)
+	for _, want := range []string{`"pause":"1m0s"`, `"duration":"5s"`, `"of":{"took":"1.5ms"}`, `"n":5}`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in %s", want, b.String())
 		}
 	}
 }
