@@ -247,7 +247,7 @@ func (a answerView) Title() string {
 
 // answerOf puts a verdict into the sentence that the page begins with. of names what it is about, unless it is all.
 func answerOf(v *diff.Verdict, of string) answerView {
-	return answerView{Word: v.Word, Sentence: sentence(v, of), Reasons: v.Reasons}
+	return answerView{Word: v.Word, Sentence: sentence(v, of), Reasons: reasonSentences(v.Reasons)}
 }
 
 func sentence(v *diff.Verdict, of string) string {

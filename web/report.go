@@ -355,11 +355,7 @@ func (p reportPage) Beside() []string { return reasonsOf(p.Reasons, true) }
 func reasonsOf(reasons []string, beside bool) (list []string) {
 	for _, reason := range reasons {
 		if text, is := strings.CutPrefix(reason, "beside the verdict: "); is == beside {
-			if words := strings.SplitN(text, " ", 3); len(words) > 1 && words[1] == "on" { // it begins with the name of a field
-				list = append(list, text+".")
-				continue
-			}
-			list = append(list, sentenceOf(text))
+			list = append(list, reasonOf(text))
 		}
 	}
 	return list

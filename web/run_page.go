@@ -72,7 +72,7 @@ func (s *Server) writeRunPage(w http.ResponseWriter, r *http.Request, status int
 	v := snap.Verdict
 	page := &runPage{
 		frame: s.frameFor(r, s.deps.DB.Snapshot(), sentenceStart(runTitle(record.Run))), Of: s.runItem(&record), Label: runTitle(record.Run),
-		Sentence: runSentence(&record, v), Reasons: v.Reasons, Rules: record.RuleText, Requests: record.Counters.Requests,
+		Sentence: runSentence(&record, v), Reasons: reasonSentences(v.Reasons), Rules: record.RuleText, Requests: record.Counters.Requests,
 		Apart:    notExchanged(&record.Counters),
 		Compared: v.Compared, Unknown: v.Unknown,
 		Rate: equivalenceText(v), Raw: shareOf(v.RawRate, v.Compared), Noise: noiseShare(v),

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"shadowdiff/normalize"
 )
 
 // count writes a number as people read it: 12,840.
@@ -150,4 +152,25 @@ func listed(names []string, most int) string {
 	default:
 		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
+}
+
+// reasonSentences are the reasons of a verdict as sentences.
+func reasonSentences(reasons []string) (list []string) {
+	for _, reason := range reasons {
+		list = append(list, reasonOf(reason))
+	}
+	return list
+}
+
+// reasonOf is a reason as a sentence. One that begins with a field begins as the field is written.
+func reasonOf(reason string) string {
+	if field, _, found := strings.Cut(reason, " on "); found {
+		if _, err := normalize.ParseField(field); err == nil {
+			return reason + "."
+		}
+	}
+	if strings.HasSuffix(reason, "?") {
+		return strings.TrimSuffix(sentenceOf(reason), ".")
+	}
+	return sentenceOf(reason)
 }
