@@ -485,15 +485,15 @@ func interrupted(t *testing.T, s *toyShop, browser context.Context) {
 	eval[bool](b, `(window.events = 0, document.body.addEventListener("snapshot", () => window.events++), true)`)
 	s.pay(4)
 	b.await("it hears of news", `window.events > 0`)
-	before := b.text("#asof")
 	down.Store(true)
 	front.CloseClientConnections()
 	b.await("it says that it is interrupted, and of when it is", `document.documentElement.classList.contains("stale") &&
 		getComputedStyle(document.querySelector("#asof"), "::before").content.includes("interrupted") && document.querySelector("#asof").innerText.includes("as of")`)
+	before := b.text("#asof")
+	s.pay(4)
 	if after := b.text("#asof"); after != before {
 		b.t.Errorf("as of %q, then %q", before, after)
 	}
-	s.pay(4)
 	down.Store(false)
 	b.await("it has caught up", `!document.documentElement.classList.contains("stale")`)
 	counted := fmt.Sprint(s.db.Snapshot().Tallies.Total.Compared)
