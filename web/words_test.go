@@ -103,11 +103,11 @@ func TestAddressesReadBack(t *testing.T) {
 // A reason is read as a sentence, but a field is written as a rule takes it.
 func TestReasonsAreSentences(t *testing.T) {
 	for reason, want := range map[string]string{
-		"the interval reaches 0.5%, over the budget of 0.1%": "The interval reaches 0.5%, over the budget of 0.1%.",
-		"1,000 requests are to be compared, so far it is 7":  "1,000 requests are to be compared, so far it is 7.",
-		"body.price on GET /a differs":                       "body.price on GET /a differs.",
-		`body["a b"].c on GET /a differs`:                    `body["a b"].c on GET /a differs.`,
-		"status on GET /a differs":                           "status on GET /a differs.",
+		"the interval reaches 0.5%, over the budget of 0.1%":                                  "The interval reaches 0.5%, over the budget of 0.1%.",
+		"1,000 requests are to be compared, so far it is 7":                                   "1,000 requests are to be compared, so far it is 7.",
+		"body.price on GET /a differs":                                                        "body.price on GET /a differs.",
+		`body["a b"].c on GET /a differs`:                                                     `body["a b"].c on GET /a differs.`,
+		"status on GET /a differs":                                                            "status on GET /a differs.",
 		"at body.a on GET /a the control alone differs; is the secondary the primary's twin?": "At body.a on GET /a the control alone differs; is the secondary the primary's twin?",
 		"different by themselves: GET /on on a":                                               "Different by themselves: GET /on on a.",
 		"beside the verdict: body.a on GET /a is slow":                                        "Beside the verdict: body.a on GET /a is slow.",
