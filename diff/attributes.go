@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"iter"
 	"maps"
 	"net/url"
 	"slices"
@@ -17,7 +18,8 @@ const (
 	attributeBytes  = 16 << 20
 	lookThrough     = 32 // requests of a route whose headers are all looked through; then one in so many
 	lookEvery       = 64
-	mostParameters  = 64 // of one request
+	mostParameters  = 64  // of one request
+	agentText       = 512 // bytes of a User-Agent that are looked at
 )
 
 // RouteAttributes counts the requests of one route by their attributes, and how many of each differ in which field. It
@@ -141,42 +143,39 @@ func (r *RouteAttributes) crowd(i int) {
 
 // look finds the place of each of the request's attributes.
 func (t *Attributes) look(r *RouteAttributes, ex *multicast.Exchange, at *[attributesKept]uint8, values *[attributesKept]string) {
-	req, primary := &ex.Request, primaryOf(ex)
-	list := r.list
-	at[AttributeMethod] = list[AttributeMethod].mark(req.Method, t.admit)
-	at[AttributeHost] = list[AttributeHost].mark(req.Host, t.admit)
-	at[AttributeStatus] = list[AttributeStatus].mark(statusText(primary.Status), t.admit)
-	if line, ok := header(primary.Header, "Content-Type"); ok {
-		at[AttributeType] = list[AttributeType].mark(mediaType(line), t.admit)
-	}
-	at[AttributeRequestSize] = list[AttributeRequestSize].mark(sizeClass(int64(len(req.Body))), t.admit)
-	at[AttributeResponseSize] = list[AttributeResponseSize].mark(sizeClass(primary.Size), t.admit)
-	if agent, ok := header(req.Header, "User-Agent"); ok {
-		at[AttributeClient] = list[AttributeClient].mark(r.clientOf(agent), t.admit)
-	}
-	for i := int(AttributeHeader); i < len(list); i++ {
-		switch a := &list[i]; a.Kind {
-		case AttributeHeader:
-			if line, ok := header(req.Header, a.raw); ok {
-				at[i] = a.mark(line, t.admit)
+	seen := Asked{Request: &ex.Request, Size: int64(len(ex.Request.Body)), Primary: primaryOf(ex)}
+	for i := range r.list {
+		a := &r.list[i]
+		var value string
+		var has bool
+		switch a.Kind {
+		case AttributeQuery: // below: each parameter finds its place
+			continue
+		case AttributeClient:
+			if value, has = header(ex.Request.Header, "User-Agent"); has {
+				value = r.clientOf(value)
 			}
-		case AttributePath:
-			if segment, ok := segmentOf(req.Target, a.place); ok {
-				at[i], values[i] = a.mark(segment, t.admit), segment
-			}
+		default:
+			value, has = a.of(&seen)
+		}
+		if has {
+			at[i] = a.mark(value, t.admit)
+		}
+		if a.Kind == AttributePath {
+			values[i] = value
 		}
 	}
-	t.query(r, req.Target, at, values)
+	t.query(r, ex.Request.Target, at, values)
 	if r.Compared < lookThrough || r.Compared-r.lookedAt >= lookEvery {
 		r.lookedAt = r.Compared
-		t.headers(r, req.Header, at)
+		t.headers(r, ex.Request.Header, at)
 	}
 }
 
 // clientOf is the kind of program, most often that of the request before.
 func (r *RouteAttributes) clientOf(agent string) string {
 	if agent != r.agent {
-		r.agent = strings.Clone(agent[:min(len(agent), 512)])
+		r.agent = strings.Clone(agent[:min(len(agent), agentText)])
 		r.client = strings.Clone(clientKind(r.agent))
 	}
 	return r.client
@@ -184,14 +183,7 @@ func (r *RouteAttributes) clientOf(agent string) string {
 
 // query finds the places of the parameters; of several with one name the first counts.
 func (t *Attributes) query(r *RouteAttributes, target string, at *[attributesKept]uint8, values *[attributesKept]string) {
-	_, query, ok := strings.Cut(target, "?")
-	if !ok {
-		return
-	}
-	for n := 0; query != "" && n < mostParameters; n++ {
-		var pair string
-		pair, query, _ = strings.Cut(query, "&")
-		name, value, _ := strings.Cut(pair, "=")
+	for name, value := range parameters(target) {
 		i := r.parameter(name)
 		if i < 0 {
 			if i = t.learn(r, name); i < 0 {
@@ -201,6 +193,20 @@ func (t *Attributes) query(r *RouteAttributes, target string, at *[attributesKep
 		if at[i] == markAbsent {
 			value = plainText(value, url.QueryUnescape)
 			at[i], values[i] = r.list[i].mark(value, t.admit), value
+		}
+	}
+}
+
+// parameters are those of a request as they were sent, name and value, as far as they are looked at.
+func parameters(target string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		_, query, _ := strings.Cut(target, "?")
+		for n := 0; query != "" && n < mostParameters; n++ {
+			var pair string
+			pair, query, _ = strings.Cut(query, "&")
+			if name, value, _ := strings.Cut(pair, "="); !yield(name, value) {
+				return
+			}
 		}
 	}
 }

@@ -129,7 +129,9 @@ func (c *Comparer) documents(out *Comparison, shape string) {
 	control.documents(primary, a.documents[multicast.Secondary])
 	out.judge(candidate, control)
 	c.noise.add(shape, candidate, control)
-	out.drift(candidate, control, a.sizes())
+	sizes := a.sizes()
+	out.Sizes = &sizes
+	out.drift(candidate, control, sizes)
 	guard.values(out, candidate, control, &a)
 	out.latency()
 }

@@ -39,6 +39,7 @@ type Comparison struct {
 	Fields  []FieldComparison // those in which something is to be counted, sorted by Field
 	Values  []FieldValues     // what stands in those that differ, redacted and bounded: for profiles; none unless asked for
 	Latency LatencyPair       // zero when Failed
+	Sizes   *[3]int64         // of the bodies, decoded where they were, by role; minus one: not known; nil: none is
 
 	Candidate []Difference // primary against candidate, bounded; for samples
 	Control   []Difference // primary against secondary
