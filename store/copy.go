@@ -23,6 +23,8 @@ const (
 // copied is one exchange that shares no memory with the proxy's budget.
 type copied struct {
 	exchange multicast.Exchange
+	size     int64    // of the request's body
+	decoded  [3]int64 // sizes of the responses' bodies; minus one: not known
 	result   diff.Result
 	fields   []diff.FieldComparison
 	cut      [4]bool // bodies left out: request, then by role
@@ -68,10 +70,14 @@ func copyExchange(c *diff.Comparison) *copied {
 	ex := c.Exchange
 	k := &copied{
 		exchange: multicast.Exchange{ID: ex.ID, Time: c.Time, Route: c.Route, Request: ex.Request, Responses: ex.Responses},
+		size:     int64(len(ex.Request.Body)),
 		result:   c.Result,
 		fields:   slices.Clone(c.Fields),
 		cand:     slices.Clone(c.Candidate),
 		ctrl:     slices.Clone(c.Control),
+	}
+	if k.decoded = [3]int64{-1, -1, -1}; c.Sizes != nil {
+		k.decoded = *c.Sizes
 	}
 	req := &k.exchange.Request
 	req.Header, req.Trailer = req.Header.Clone(), req.Trailer.Clone()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
@@ -32,6 +33,7 @@ type headOfRequest struct {
 	Host    text       `json:"host"`
 	Header  headFields `json:"header,omitempty"`
 	Trailer headFields `json:"trailer,omitempty"`
+	Size    int64      `json:"size,omitempty"` // as sent
 	headBody
 }
 
@@ -42,6 +44,7 @@ type headOfResponse struct {
 	Header   headFields `json:"header,omitempty"`
 	Trailer  headFields `json:"trailer,omitempty"`
 	Size     int64      `json:"size,omitempty"`
+	Decoded  *int64     `json:"decoded,omitempty"` // likewise of the decoded body
 	Over     bool       `json:"over,omitempty"`
 	Hash     string     `json:"hash,omitempty"` // hex, when over
 	Duration int64      `json:"duration"`       // ns
@@ -139,12 +142,15 @@ func (h *head) fill(s *Sample) {
 		Method: string(h.Request.Method), Target: string(h.Request.Target), Host: string(h.Request.Host),
 		Header: h.Request.Header.header(), Trailer: h.Request.Trailer.header(),
 	}
-	s.RequestCut = h.Request.Cut
+	s.RequestCut, s.RequestSize = h.Request.Cut, cmp.Or(h.Request.Size, int64(h.Request.Length)) // of old ones as kept
 	for i := range h.Responses {
 		r := &h.Responses[i]
 		s.Responses[i] = multicast.Response{
 			Outcome: multicast.Outcome(r.Outcome), Detail: string(r.Detail), Status: r.Status, Size: r.Size, Over: r.Over,
 			Duration: time.Duration(r.Duration), Header: r.Header.header(), Trailer: r.Trailer.header(),
+		}
+		if s.Decoded[i] = -1; r.Decoded != nil {
+			s.Decoded[i] = *r.Decoded
 		}
 		hex.Decode(s.Responses[i].Hash[:], []byte(r.Hash))
 		s.BodyCut[i] = r.Cut

@@ -28,9 +28,12 @@ type Sample struct {
 	Responses  [3]multicast.Response // by role; bodies decoded, redacted and possibly cut
 	BodyCut    [3]bool               // the stored body is shorter than the one sent
 	RequestCut bool                  // likewise the request's
-	Candidate  []diff.Difference
-	Control    []diff.Difference
-	Redactions int // places that were replaced
+
+	RequestSize int64    // bytes of the request's body as sent
+	Decoded     [3]int64 // sizes of the responses' bodies, decoded but not redacted; minus one: not known
+	Candidate   []diff.Difference
+	Control     []diff.Difference
+	Redactions  int // places that were replaced
 }
 
 const (
@@ -90,12 +93,16 @@ func (p *packer) pack(c *copied) (row *packed, err error) {
 	h := head{Request: headRequest(&request), Fields: fieldNames(c.fields)}
 	var redacted [3]multicast.Response
 	var bodies []byte
+	h.Request.Size = c.size
 	bodies, h.Request.headBody = keep(bodies, request.Body, c.cut[0])
 	for i := range c.exchange.Responses {
 		resp, n := p.redactor.Response(&c.exchange.Responses[i])
 		redactions += n
 		h.Responses[i] = headResponse(&resp)
 		bodies, h.Responses[i].headBody = keep(bodies, resp.Body, c.cut[1+i])
+		if n := &c.decoded[i]; *n >= 0 {
+			h.Responses[i].Decoded = n
+		}
 		redacted[i] = resp
 	}
 	h.Candidate = p.differences(c.cand, &redacted, multicast.Candidate)

@@ -26,6 +26,7 @@ func TestSampleComesBackByteForByte(t *testing.T) {
 	db := openStore(t, testConfig(t), Deps{})
 	run := startRun(t, db, candidateV1)
 	c := compared("GET /products/{id}", noon, field("body.price", 1, 0), field("header.x-odd", 0, 4))
+	c.Sizes = &[3]int64{multicast.Primary: 12, multicast.Secondary: 0, multicast.Candidate: -1}
 	pointer := "/price"
 	c.Candidate[0].LeftPointer = &pointer
 	c.Control[0].Left, c.Control[0].Note = "\"caf\xe9\"", "not UTF-8"
@@ -55,7 +56,7 @@ func TestSampleComesBackByteForByte(t *testing.T) {
 	expect := &Sample{
 		ID: 1, Run: run.ID, Exchange: ex.ID, Time: noon, Route: "GET /products/{id}", Result: diff.Both,
 		Fields: []string{"body.price", "header.x-odd"}, Request: want.exchange.Request, Responses: want.exchange.Responses,
-		BodyCut: [3]bool{multicast.Secondary: true}, Candidate: want.cand, Control: want.ctrl,
+		BodyCut: [3]bool{multicast.Secondary: true}, RequestSize: int64(len(want.exchange.Request.Body)), Decoded: *c.Sizes, Candidate: want.cand, Control: want.ctrl,
 	}
 	if d := cmp.Diff(expect, got); d != "" {
 		t.Errorf("stored (-as it was +as it came back):\n%s", d)
