@@ -34,11 +34,10 @@ func driftedIn(sample *store.Sample, places []placeView, v *diff.Verdict) []drif
 func driftedHere(sample *store.Sample, places []placeView, field string) (words string, is bool) {
 	const most = 24 // longer values are not for a sentence
 	if field == diff.FieldSize {
-		c, s := &sample.Responses[multicast.Candidate], &sample.Responses[multicast.Secondary]
-		if sample.BodyCut[multicast.Candidate] || sample.BodyCut[multicast.Secondary] || len(c.Body) == len(s.Body) {
+		if !sizesDiffer(sample) {
 			return "", false
 		}
-		return against(size(int64(len(c.Body))), size(int64(len(s.Body)))), true
+		return against(size(sample.Decoded[multicast.Candidate]), size(sample.Decoded[multicast.Secondary])), true
 	}
 	for _, p := range places {
 		c, s := p.Values[candidate], p.Values[control]

@@ -183,7 +183,7 @@ func (s *Server) fieldPage(ctx context.Context, snap *store.Snapshot, tally *dif
 	page := fieldPageOf(tally, whole, v, samples, points)
 	page.More = next != ""
 	if beside.attributes != nil {
-		page.Requests = requestsViewOf(beside.attributes.Separating(tally.Field))
+		page.Requests = requestsViewOf(tally, beside.attributes.Separating(tally.Field))
 	}
 	if beside.profile != nil {
 		page.Profile = profileViewOf(snap.Run, beside.profile)
@@ -396,11 +396,15 @@ func sampleRowOf(sample *store.Sample, field string) sampleRow {
 	return row
 }
 
-// sizesOf are the sizes of the three bodies as they were sent.
+// sizesOf are the sizes of the three bodies, decoded where that is known.
 func sizesOf(sample *store.Sample) []cell {
 	var cells []cell
 	for side, role := range storedRole {
-		c := cell{Role: roleWords[side], Before: size(sample.Responses[role].Size)}
+		n := sample.Decoded[role]
+		if n < 0 {
+			n = sample.Responses[role].Size
+		}
+		c := cell{Role: roleWords[side], Before: size(n)}
 		if sample.Responses[role].Status == 0 {
 			c = cell{Role: roleWords[side], Absent: true, Missing: "no answer"}
 		}

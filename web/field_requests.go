@@ -33,8 +33,11 @@ type separatingRow struct {
 	Values        []string // one, or several of which the requests have one
 	Said          string   // what stands for a value that is none
 	Differing, Of int64
+	DifferingPath string // of those that are kept; empty: there are none, or they cannot be told
 	Others        int64
-	AtMost        bool // the others may be fewer
+	OthersPath    string
+	AtMost        bool   // the others may be fewer
+	Excuse        string // class of what says why none can be listed: untold, leaning; empty: they can
 	OfOthers      int64
 	DifferingPart string // shares
 	OthersPart    string
@@ -43,10 +46,11 @@ type separatingRow struct {
 }
 
 // requestsViewOf puts it into rows.
-func requestsViewOf(s diff.Separation) *requestsView {
+func requestsViewOf(t *diff.FieldTally, s diff.Separation) *requestsView {
 	view := &requestsView{Sentence: phrases(s.Sentence), Differing: s.Differing, Others: s.Others, Noise: s.Result == diff.Both}
+	leaning := t.Field != diff.FieldSize && t.Tests[diff.TestValue].Counts == diff.Counts{}
 	for i := range s.Best {
-		view.Rows = append(view.Rows, separatingRowOf(&s.Best[i]))
+		view.Rows = append(view.Rows, separatingRowOf(t.Route, leaning, &s, &s.Best[i]))
 	}
 	if view.Separates = s.Separates(); view.Separates {
 		view.Sure = "If it had nothing to do with it, chance would do that " + view.Rows[0].Chance + "."
@@ -54,11 +58,23 @@ func requestsViewOf(s diff.Separation) *requestsView {
 	return view
 }
 
-func separatingRowOf(b *diff.Separating) separatingRow {
+func separatingRowOf(route string, leaning bool, s *diff.Separation, b *diff.Separating) separatingRow {
+	at := candidateGraver
+	if s.Result == diff.Both {
+		at = candidateDiffers
+	}
+
 	row := separatingRow{
 		Name: b.Attribute, Part: b.Part, Differing: b.Differing, Of: b.Of, Others: b.Others, OfOthers: b.OfOthers, AtMost: b.AtMost,
 		DifferingPart: share(b.Differing, b.Of), OthersPart: share(b.Others, b.OfOthers), Chance: chance(b.LnP),
-		Bar: barOf(float64(b.Differing)/float64(max(1, b.Of)), float64(b.Others)/float64(max(1, b.OfOthers)), 1),
+		Excuse: excuseOf(leaning, b),
+		Bar:    barOf(float64(b.Differing)/float64(max(1, b.Of)), float64(b.Others)/float64(max(1, b.OfOthers)), 1),
+	}
+	if row.Differing > 0 && row.Excuse == "" {
+		row.DifferingPath = samplesHavingPath(route, s.Field, at, b)
+	}
+	if row.Others > 0 && row.Excuse == "" {
+		row.OthersPath = samplesHavingPath(route, s.Field, candidateAgrees, b)
 	}
 	switch {
 	case b.Absent:
@@ -73,6 +89,18 @@ func separatingRowOf(b *diff.Separating) separatingRow {
 		}
 	}
 	return row
+}
+
+// excuseOf says why kept samples do not tell which requests have what separates: it is any value beside those that are told
+// apart, or the field only leans, which a sample does not tell of but for a size.
+func excuseOf(leaning bool, b *diff.Separating) string {
+	switch {
+	case b.Other && !b.Many:
+		return "untold"
+	case leaning:
+		return "leaning"
+	}
+	return ""
 }
 
 // phrases takes a sentence apart at its backticks.

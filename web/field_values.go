@@ -158,10 +158,10 @@ func (r *countRow) leading(route, field string) *countRow {
 	return r
 }
 
-// toldBySamples tells whether samples have the values of a field in the same words as its profile: those of whole bodies,
-// cookies and sizes they have in others.
+// toldBySamples tells whether samples have the values of a field in the same words as its profile: those of whole bodies
+// and cookies they have in others.
 func toldBySamples(field string) bool {
-	return field == "status" || strings.HasPrefix(field, "body.") || strings.HasPrefix(field, "header.")
+	return field == "status" || field == diff.FieldSize || strings.HasPrefix(field, "body.") || strings.HasPrefix(field, "header.")
 }
 
 func lengthKey(v *profileValue) string {

@@ -76,15 +76,7 @@ func filterWords(name string) string {
 
 // without is the address of the list from its beginning without one filter, and without those that mean nothing alone.
 func (q query) without(name string) string {
-	drop := []string{"cursor", name}
-	switch name {
-	case "field":
-		drop = append(drop, "at_field", "test", "value", "role")
-	case "value":
-		drop = append(drop, "role")
-	case "at_field":
-		drop = append(drop, "test")
-	}
+	drop := append(q.leaning(name), "cursor", name)
 	values := url.Values{}
 	for key, all := range q.values {
 		if !slices.Contains(drop, key) && all[0] != "" {
@@ -92,6 +84,26 @@ func (q query) without(name string) string {
 		}
 	}
 	return pathWith(q.request.URL.Path, values)
+}
+
+// leaning are the filters that mean nothing without one: value is of the attribute where there is one, else of the field.
+func (q query) leaning(name string) []string {
+	having := q.text("attribute") != ""
+	switch {
+	case having && (name == "route" || name == "attribute"):
+		return []string{"attribute", "is", "value"}
+	case having && name == "value":
+		return []string{"is"}
+	case name == "value":
+		return []string{"role"}
+	case having && name == "field":
+		return []string{"at_field", "test"}
+	case name == "field":
+		return []string{"at_field", "test", "value", "role"}
+	case name == "at_field":
+		return []string{"test"}
+	}
+	return nil
 }
 
 // with is the address of the list with one parameter set otherwise, from its beginning unless that is the cursor.

@@ -149,7 +149,7 @@ func TestNumbersOpenWhatTheyCount(t *testing.T) {
 	s := openShop(t, nil)
 	s.crowd(1500)
 	s.pay(80)
-	followed, lists := 0, map[string][]int64{}
+	followed, having, lists := 0, 0, map[string][]int64{}
 	for _, at := range s.numberPages() {
 		for _, link := range numbersOn(parsePage(t, s.get(at))) {
 			target, err := url.Parse(link.href)
@@ -169,6 +169,11 @@ func TestNumbersOpenWhatTheyCount(t *testing.T) {
 				t.Errorf("%s says %q: this test cannot read that", at, link.text)
 			case len(told) == 0 || len(told) > 2 || len(told) == 2 && told[0] > told[1]:
 				t.Errorf("%s says %v in its first line", link.href, told)
+			case target.Query().Get("attribute") != "": // of which it may not be known how many there were
+				if len(told) == 2 && told[1] != link.counted {
+					t.Errorf("%s says %q, and %s is of %v", at, link.text, link.href, told)
+				}
+				having++
 			case target.Query().Get("value") != "": // what was counted are places, and not all of their requests are kept
 				if told[0] > link.counted {
 					t.Errorf("%s says %q, and %s has %d", at, link.text, link.href, told[0])
@@ -180,8 +185,8 @@ func TestNumbersOpenWhatTheyCount(t *testing.T) {
 			followed++
 		}
 	}
-	if followed < 50 || len(lists) < 30 {
-		t.Errorf("only %d numbers were followed, to %d lists", followed, len(lists))
+	if followed < 50 || len(lists) < 30 || having < 4 {
+		t.Errorf("only %d numbers were followed, %d of requests by their attributes, to %d lists", followed, having, len(lists))
 	}
 	for at, told := range lists {
 		if target, _ := url.Parse(at); target.Path == "/samples" && len(told) > 0 {
@@ -212,6 +217,9 @@ func (s *toyShop) sameByAPI(at string, told []int64, q url.Values) {
 func (s *toyShop) countedByAPI(q url.Values) (n int64, known bool) {
 	s.t.Helper()
 	route, field := q.Get("route"), q.Get("field")
+	if q.Get("attribute") != "" {
+		return s.countedHaving(q)
+	}
 	var c struct {
 		Compared      int64 `json:"compared"`
 		CandidateOnly int64 `json:"candidate_only"`
@@ -258,6 +266,46 @@ func (s *toyShop) countedByAPI(q url.Values) (n int64, known bool) {
 	}
 	s.t.Fatalf("result %q", side)
 	return 0, false
+}
+
+// countedHaving is how many requests with an attribute the API counts that did so at a field.
+func (s *toyShop) countedHaving(q url.Values) (n int64, known bool) {
+	s.t.Helper()
+	wanted := []string{q.Get("value")}
+	if q.Get("is") == "one_of" {
+		s.decode(q.Get("value"), &wanted)
+	}
+	var all attributesAnswer
+	s.decode(s.get("/api/v1/attributes?"+url.Values{"route": q["route"], "field": q["field"]}.Encode()), &all)
+	var counts []attributeCount
+	for _, a := range all.Attributes {
+		if a.Attribute != q.Get("attribute") {
+			continue
+		}
+		if q.Get("is") == "absent" {
+			counts = append(counts, a.Absent)
+		} else if q.Get("is") == "present" {
+			counts = append(counts, a.Other)
+		}
+		for _, v := range a.Values {
+			if q.Get("is") == "present" || q.Get("is") != "absent" && slices.Contains(wanted, *v.Value) {
+				counts = append(counts, v)
+			}
+		}
+	}
+	for _, c := range counts {
+		switch q.Get("at_field") {
+		case "candidate_graver":
+			n += c.Differing
+		case "candidate":
+			n += c.Differing + c.Both
+		case "candidate_agrees":
+			n += c.Requests - c.Differing - c.Both
+		default:
+			s.t.Fatalf("at_field %q", q.Get("at_field"))
+		}
+	}
+	return n, len(counts) > 0
 }
 
 // No link leads nowhere: neither to a page that is not there, nor to a place that its page has not.
@@ -352,7 +400,7 @@ var excuses = map[string]string{
 	"who":           "likewise, and leads to these figures as a whole",
 	"none":          "it says how much of a list is not shown",
 	"leaning":       "a leaning is a sum over all requests, and which way one leaned is not kept with its sample",
-	"separating":    "requests are counted by their attributes whether or not they are kept, and samples are not kept by attribute",
+	"untold":        "any value beside those that are told apart: which ones these are is not kept",
 	"distributions": "a bar of a drawing, the figures of which stand below it",
 	"quantiles":     "a quantile lies between values, and is none of them",
 	"statuses":      "what one sample was answered, which leads to that sample as a whole",

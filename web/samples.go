@@ -68,7 +68,7 @@ type responseAnswer struct {
 }
 
 // sampleParameters are the filters that a list of samples takes.
-var sampleParameters = [...]string{"field", "at_field", "test", "value", "role", "route", "result", "since", "until", "run", "limit", "cursor"}
+var sampleParameters = [...]string{"field", "at_field", "test", "value", "role", "attribute", "is", "route", "result", "since", "until", "run", "limit", "cursor"}
 
 // listSamples answers GET /api/v1/samples, newest first.
 func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
@@ -82,6 +82,13 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 	}
 	filter, err := s.sampleFilter(r, q)
 	if err != nil {
+		return err
+	}
+	snap, err := s.snapshotOf(r, q)
+	if err != nil {
+		return err
+	}
+	if err = s.choose(r.Context(), snap, &filter); err != nil {
 		return err
 	}
 	samples, next, err := s.samplesOf(r.Context(), q, filter)
@@ -104,10 +111,12 @@ func (s *Server) listSamples(w http.ResponseWriter, r *http.Request) error {
 // sampleFilter is which of the kept samples are wanted.
 type sampleFilter struct {
 	store.Filter
-	atField diff.Result // what the two did at the field; empty: either differs
-	test    diff.Test   // by which that is told: a kind of difference, or a graver one
-	value   string      // that stood there where it differed, as JSON; empty: any
-	side    int         // whose value that is; anySide: of any of them
+	atField diff.Result  // what the two did at the field; empty: either differs
+	test    diff.Test    // by which that is told: a kind of difference, or a graver one
+	value   string       // that stood there where it differed, as JSON; empty: any
+	side    int          // whose value that is; anySide: of any of them
+	having  *diff.Having // what the request is to have of an attribute; nil: anything
+	chosen  *diff.Chosen // the same, looked up
 }
 
 // anySide stands where a value may be of any of the three.
@@ -121,7 +130,7 @@ func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err err
 		err = f.readAtField(q)
 	}
 	if err == nil {
-		err = f.readValue(q)
+		err = f.readAttribute(q)
 	}
 	if err == nil {
 		f.Cursor, err = q.place()
@@ -141,7 +150,7 @@ func (s *Server) sampleFilter(r *http.Request, q query) (f sampleFilter, err err
 // readAtField reads what is asked of the field itself.
 func (f *sampleFilter) readAtField(q query) error {
 	word, err := q.choice("at_field", string(diff.CandidateOnly), string(diff.ControlOnly), string(diff.Both), string(diff.Agree),
-		string(candidateDiffers), string(controlDiffers))
+		string(candidateDiffers), string(controlDiffers), string(candidateGraver), string(candidateAgrees))
 	if err != nil {
 		return err
 	}
@@ -180,16 +189,19 @@ func (f *sampleFilter) readValue(q query) error {
 		return refuse(http.StatusBadRequest, "role=%s is of a value: give value, too", role)
 	case f.value != "" && f.Field == "":
 		return refuse(http.StatusBadRequest, "value=%.100s is of a field: give field, too", f.value)
-	case f.value != "" && f.atField == diff.Agree:
-		return refuse(http.StatusBadRequest, "value is told of where something differs at the field: at_field=agree has none of it")
+	case f.value != "" && f.beyondField():
+		return refuse(http.StatusBadRequest, "value is told of where something differs at the field: at_field=%s has none of it", f.atField)
 	}
 	return nil
 }
 
-// What one of the two did at a field, whatever the other did.
+// What one of the two did at a field, whatever the other did; or what the candidate did as requests are counted by their
+// attributes.
 const (
 	candidateDiffers diff.Result = "candidate"
 	controlDiffers   diff.Result = "control"
+	candidateGraver  diff.Result = "candidate_graver" // it differs more gravely than the control, if that differs
+	candidateAgrees  diff.Result = "candidate_agrees"
 )
 
 // admits tells whether a sample that differs at the field does so as it is asked.
@@ -197,11 +209,12 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 	if !f.looks() {
 		return true
 	}
-	if f.value != "" && !f.stoodIn(sample) {
+	if f.value != "" && !f.stoodIn(sample) || f.chosen != nil && !f.chosen.Meets(askedOf(sample)) {
 		return false
 	}
 	least := diff.Level(f.test) + 1
-	onCandidate, onControl := levelAt(sample.Candidate, f.Field) >= least, levelAt(sample.Control, f.Field) >= least
+	byCandidate, byControl := levelAt(sample.Candidate, f.Field), levelAt(sample.Control, f.Field)
+	onCandidate, onControl := byCandidate >= least, byControl >= least
 	switch f.atField {
 	case diff.CandidateOnly:
 		return onCandidate && !onControl
@@ -215,18 +228,35 @@ func (f *sampleFilter) admits(sample *store.Sample) bool {
 		return onCandidate
 	case controlDiffers:
 		return onControl
+	case candidateGraver:
+		return onCandidate && byCandidate > byControl || f.Field == diff.FieldSize && sizesDiffer(sample)
+	case candidateAgrees:
+		return !onCandidate && !(f.Field == diff.FieldSize && sizesDiffer(sample))
 	default:
-		return onCandidate || onControl
+		return f.test == diff.TestValue || onCandidate || onControl
 	}
 }
 
 // looks tells that samples have to be read to know whether they are wanted.
 func (f *sampleFilter) looks() bool {
-	return f.atField != "" || f.test > diff.TestValue || f.value != ""
+	return f.atField != "" || f.test > diff.TestValue || f.value != "" || f.having != nil
+}
+
+// beyondField tells that requests are wanted in which the field need not differ.
+func (f *sampleFilter) beyondField() bool {
+	return f.atField == diff.Agree || f.atField == candidateAgrees
 }
 
 // stoodIn tells whether the value stood in a sample at a place of the field that differs.
 func (f *sampleFilter) stoodIn(sample *store.Sample) bool {
+	if f.Field == diff.FieldSize {
+		for side, role := range storedRole {
+			if n := sample.Decoded[role]; n >= 0 && (f.side == anySide || f.side == side) && f.value == strconv.FormatInt(n, 10) {
+				return true
+			}
+		}
+		return false
+	}
 	return slices.ContainsFunc(placesViewOf(sample), func(p placeView) bool {
 		if p.Field != f.Field {
 			return false
@@ -240,10 +270,16 @@ func (f *sampleFilter) stoodIn(sample *store.Sample) bool {
 	})
 }
 
+// sizesDiffer tells whether the candidate's body had another size than the control's, as far as it is known.
+func sizesDiffer(sample *store.Sample) bool {
+	c, s := sample.Decoded[multicast.Candidate], sample.Decoded[multicast.Secondary]
+	return min(c, s, sample.Decoded[multicast.Primary]) >= 0 && c != s
+}
+
 // kept is the filter as the store has it: of those that agree at a field it knows nothing but that they are of the route.
 func (f *sampleFilter) kept() store.Filter {
 	of := f.Filter
-	if f.atField == diff.Agree {
+	if f.beyondField() {
 		of.Field = ""
 	}
 	return of

@@ -28,13 +28,15 @@ type samplesPage struct {
 // samplesHead is the first line: "20 kept of 312 requests in which the candidate alone differed at body.price of GET /search".
 type samplesHead struct {
 	Kept    string
-	Counted string // requests that meet the filters; empty where they are not counted together
-	One     bool   // it is one request
-	Did     string // "in which the candidate alone differed"
-	Value   string // that is asked for, as JSON
-	At      string // the field
-	By      string // "another JSON type, or worse"
-	Whole   string // what the two did in the request as a whole, where a field is asked for, too
+	Counted string   // requests that meet the filters; empty where they are not counted together
+	One     bool     // it is one request
+	Having  []phrase // "with `query.currency` = `EUR`"
+	Early   bool     // what has it is not counted from the first on
+	Did     string   // "in which the candidate alone differed"
+	Value   string   // that is asked for, as JSON
+	At      string   // the field
+	By      string   // "another JSON type, or worse"
+	Whole   string   // what the two did in the request as a whole, where a field is asked for, too
 	Route   string
 	Since   time.Time
 	Until   time.Time
@@ -56,15 +58,18 @@ func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	filter.Run, filter.Route = snap.Run.ID, s.current(snap, filter.Route)
+	if err = s.choose(r.Context(), snap, &filter); err != nil {
+		return err
+	}
 	samples, next, err := s.samplesOf(r.Context(), q, filter)
 	if err != nil {
 		return err
 	}
 	page := &samplesPage{
-		listPage: s.listPageOf(q, snap, "route", "field", "at_field", "test", "value", "role", "result", "since", "until"),
+		listPage: s.listPageOf(q, snap, "route", "field", "at_field", "test", "attribute", "value", "role", "result", "since", "until"),
 		AtField:  filter.Field != "", JSON: q.elsewhere("/api/v1/samples"), HAR: q.elsewhere("/api/v1/samples", "format", "har"),
 		Results: choices(q.text("result"), "candidate_only", "control_only", "both", "agree"),
-		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both", "agree", "candidate", "control"),
+		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both", "agree", "candidate", "control", "candidate_graver", "candidate_agrees"),
 	}
 	if next != "" {
 		page.More = q.with("cursor", *q.cursorFor(next))
@@ -119,6 +124,8 @@ func countedOf(snap *store.Snapshot, f sampleFilter) (n int64, known bool) {
 		return 0, false
 	case f.Field != "" && f.Result != "", f.value != "":
 		return 0, false
+	case f.chosen != nil:
+		return f.countedChosen()
 	case f.Field != "":
 		return countedAt(snap, f)
 	}
@@ -140,7 +147,7 @@ func countedAt(snap *store.Snapshot, f sampleFilter) (n int64, known bool) {
 	add := func(t *diff.FieldTally) {
 		c := t.Tests[f.test].Counts
 		all := c.CandidateOnly + c.ControlOnly + c.Both
-		if whole := routeOf(snap, t.Route); f.atField == diff.Agree && whole != nil {
+		if whole := routeOf(snap, t.Route); f.beyondField() && whole != nil {
 			if all = whole.Judged(); t.Field == transport {
 				all = whole.Compared
 			}
@@ -160,7 +167,7 @@ func countedAt(snap *store.Snapshot, f sampleFilter) (n int64, known bool) {
 			}
 		}
 	}
-	return n, !leaning // of what only leans, as a size, no request differs
+	return n, !leaning && f.atField != candidateGraver // of what only leans, as a size, no request differs
 }
 
 func countOf(c diff.Counts, result diff.Result, all int64) int64 {
@@ -177,6 +184,8 @@ func countOf(c diff.Counts, result diff.Result, all int64) int64 {
 		return c.ControlOnly + c.Both
 	case diff.Agree:
 		return all - c.CandidateOnly - c.ControlOnly - c.Both
+	case candidateAgrees:
+		return all - c.CandidateOnly - c.Both
 	default:
 		return all
 	}
@@ -188,6 +197,11 @@ func headOf(f sampleFilter, kept int64, more bool, counted int64, known bool) sa
 		h.Kept += "+"
 	}
 	h.One = kept == 1 && !more
+	if f.chosen != nil {
+		h.Having = havingWords(f.chosen, f.having)
+		_, exact := f.chosen.Count(f.Field)
+		h.Early = !exact
+	}
 	if known {
 		h.Counted, h.One, h.Fewer = count(counted), counted == 1, kept < counted
 	}
@@ -206,6 +220,10 @@ func headOf(f sampleFilter, kept int64, more bool, counted int64, known bool) sa
 		h.Did = "in which the candidate differed"
 	case did == controlDiffers:
 		h.Did = "in which the control differed"
+	case did == candidateGraver:
+		h.Did = "in which the candidate differed more gravely than the control"
+	case did == candidateAgrees:
+		h.Did = "in which the candidate agreed"
 	case did == diff.Agree:
 		h.Did = "in which all three agreed"
 	case f.value != "" && f.side != anySide:
