@@ -30,6 +30,7 @@ func TestWhatAReaderDidSurvives(t *testing.T) {
 		"the open fold":    `fold.isConnected && fold.open`,
 		"the place":        `scrollY === 300`,
 		"a local time":     `!document.querySelector("#asof time").textContent.includes("UTC")`,
+		"its zone, once":   `/\d [^\d].*$/.test(document.querySelector(".foot time").textContent) && document.querySelectorAll("time[data-zone]").length === 1`,
 	} {
 		if !eval[bool](b, holds) {
 			t.Errorf("%s did not survive", what)

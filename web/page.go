@@ -35,7 +35,7 @@ type frame struct {
 	Snapshot uint64
 	AsOf     time.Time
 	Switch   switchView
-	Notices  []string // what a person must know on every page
+	Notices  []notice // what a person must know on every page
 	Still    bool     // the page's matter does not change: it need not follow each snapshot
 	Here     string   // the view that the page belongs to, as views lists them
 	Scripts  []string // the page's own, below static
@@ -147,30 +147,42 @@ func (s *Server) frameFor(r *http.Request, snap *store.Snapshot, title string) f
 	}
 }
 
+// notice is what a person must know, in words, with a moment in them where there is one.
+type notice struct {
+	Before string
+	At     time.Time // zero: there is none, nor an After
+	After  string
+}
+
 // notices are the store's troubles, a configuration that was not taken, and the set-up's limits, in words.
-func (s *Server) notices(now Instance) []string {
-	var notes []string
+func (s *Server) notices(now Instance) []notice {
+	var notes []notice
 	if h := s.deps.DB.Health(); h.Err != "" {
-		notes = append(notes, fmt.Sprintf(
-			"Counts are not reaching the disk since %s: %s. They are kept in memory; free space or mend %s, and writing goes on.",
-			clock(h.LastFlush), h.Err, "the store's folder"))
+		notes = append(notes, notice{
+			"Counts are not reaching the disk since", h.LastFlush,
+			fmt.Sprintf(": %s. They are kept in memory; free space or mend the store's folder, and writing goes on.", h.Err),
+		})
 	}
 	if aside := s.deps.DB.Health().Aside; aside != nil {
-		notes = append(notes, fmt.Sprintf("The database was set aside at %s and a new one begun: %s. Counts in memory went on; "+
-			"runs and samples from before are in %s.", clock(aside.Time), aside.Why, aside.Path))
+		notes = append(notes, notice{
+			"The database was set aside at", aside.Time,
+			fmt.Sprintf(" and a new one begun: %s. Counts in memory went on; runs and samples from before are in %s.", aside.Why, aside.Path),
+		})
 	}
 	if last := now.Reload; last != nil && !last.Good {
-		notes = append(notes, fmt.Sprintf("%s was not taken at %s, and the configuration before it stays in force: %s.",
-			now.File, clock(last.Time), told(last.Faults)))
+		notes = append(notes, notice{
+			now.File + " was not taken at", last.Time,
+			fmt.Sprintf(", and the configuration before it stays in force: %s.", told(last.Faults)),
+		})
 	}
 	if now.Targets.Candidate != "" && now.Targets.Secondary == "" {
-		notes = append(notes, "There is no secondary, so nothing tells noise from the candidate's doing: "+
-			"all noise counts against the candidate, and the verdict is never “equivalent”.")
+		notes = append(notes, notice{Before: "There is no secondary, so nothing tells noise from the candidate's doing: " +
+			"all noise counts against the candidate, and the verdict is never “equivalent”."})
 	}
 	notes = append(notes, guarded(s.deps.Proxy.Guard())...)
 	notes = append(notes, paused(s.deps.Proxy.Counts())...)
 	for _, warning := range now.Warnings {
-		notes = append(notes, sentenceOf(warning))
+		notes = append(notes, notice{Before: sentenceOf(warning)})
 	}
 	return notes
 }

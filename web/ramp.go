@@ -124,10 +124,12 @@ func rampRow(r *multicast.Ramp) stateRow {
 }
 
 // guarded is the notice of a pause, on every page.
-func guarded(g *multicast.Guard) []string {
+func guarded(g *multicast.Guard) []notice {
 	if g == nil || !g.Paused {
 		return nil
 	}
-	return []string{fmt.Sprintf("The guard has paused shadowing since %s: %s. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.",
-		clock(*g.Since), g.Reason)}
+	return []notice{{
+		"The guard has paused shadowing since", *g.Since,
+		fmt.Sprintf(": %s. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.", g.Reason),
+	}}
 }

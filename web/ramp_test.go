@@ -99,9 +99,12 @@ func TestThePageOfAPause(t *testing.T) {
 		Paused: true, Since: &since, Reason: "primary_p99 is 400ms, over 300ms",
 		Limits: []multicast.GuardLimit{{Name: "primary_p99", At: "300ms", Value: "400ms", Over: true, Paused: true, Pauses: 1}},
 	}
-	const want = "The guard has paused shadowing since 10:00:00 UTC: primary_p99 is 400ms, over 300ms. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”."
+	want := notice{
+		"The guard has paused shadowing since", since,
+		": primary_p99 is 400ms, over 300ms. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.",
+	}
 	if notes := guarded(g); len(notes) != 1 || notes[0] != want {
-		t.Errorf("%q", notes)
+		t.Errorf("%+v", notes)
 	}
 	if row := guardRow(g); row.Word != "paused" || !row.Bad || !row.At.Equal(since) {
 		t.Errorf("%+v", row)

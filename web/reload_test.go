@@ -46,7 +46,7 @@ func TestReloadByTheAPI(t *testing.T) {
 			t.Error("a fault is taken for markup")
 		}
 	}
-	mustHold(t, "overview", r.get("/"), "was not taken at 10:00:00 UTC", "/etc/shadowdiff.yaml:3:7: shadow: ", "shadowdiff.yaml has 3 faults")
+	mustHold(t, "overview", r.get("/"), "was not taken at <time datetime=", `data-show="clock">10:00:00 UTC</time>, and the configuration before it`, "/etc/shadowdiff.yaml:3:7: shadow: ", "shadowdiff.yaml has 3 faults")
 	mustHold(t, "metrics", r.get("/metrics"), "shadowdiff_config_last_reload_successful 0\n")
 	if a := r.do(http.MethodPost, "/api/v1/reload?dry=1", ""); a.status != http.StatusBadRequest {
 		t.Errorf("an unknown parameter: %d", a.status)

@@ -129,11 +129,13 @@ func configurationRow(now Instance) stateRow {
 }
 
 // paused are the shadows that are left alone, in words; without them nothing is compared.
-func paused(counts multicast.Counts) (notes []string) {
+func paused(counts multicast.Counts) (notes []notice) {
 	for _, role := range []multicast.Role{multicast.Candidate, multicast.Secondary} {
 		if c := counts.Circuit[role.String()]; c.Until != nil {
-			notes = append(notes, fmt.Sprintf("The %s has failed %s running and is left alone until %s. Nothing is compared meanwhile: requests are dropped as “circuit”.",
-				role, things(int64(c.Failures), "time"), clock(*c.Until)))
+			notes = append(notes, notice{
+				fmt.Sprintf("The %s has failed %s running and is left alone until", role, things(int64(c.Failures), "time")), *c.Until,
+				". Nothing is compared meanwhile: requests are dropped as “circuit”.",
+			})
 		}
 	}
 	return notes

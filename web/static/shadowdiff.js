@@ -12,14 +12,15 @@
   const told = document.getElementById("told");
   const tell = (text) => { if (told.textContent !== text) told.textContent = text; };
 
-  // Times: UTC from the server, local here, the exact one on hover.
+  // Times: UTC from the server, local here, the exact one on hover. The foot alone says in which zone that is.
   const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23"});
+  const zoned = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short"});
   const day = new Intl.DateTimeFormat(undefined, {day: "numeric", month: "short"});
   const localise = (t) => {
     const at = new Date(t.dateTime);
     if (Number.isNaN(at.getTime())) return;
     const dated = t.dataset.show === "moment" && at.toDateString() !== new Date().toDateString();
-    const text = (dated ? day.format(at) + ", " : "") + clock.format(at);
+    const text = (dated ? day.format(at) + ", " : "") + ("zone" in t.dataset ? zoned : clock).format(at);
     if (t.textContent !== text) t.textContent = text;
     const exact = at.toISOString().replace(".000", "");
     if (t.title !== exact) t.title = exact;
