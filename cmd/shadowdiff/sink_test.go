@@ -122,11 +122,12 @@ func TestNginxMirrorsToTheSink(t *testing.T) {
 	})
 	l.stop() // the sink is gone, the clients are not
 	before := crowd.Counts().Answered
-	for crowd.Counts().Answered < before+500 {
-		if t.Context().Err() != nil || len(done) > 0 {
+	l.eventually("the clients are answered on", func() bool {
+		if len(done) > 0 {
 			t.Fatal("the clients have ended")
 		}
-	}
+		return crowd.Counts().Answered >= before+500
+	})
 	enough()
 	if err := <-done; err != nil {
 		t.Fatal(err)
