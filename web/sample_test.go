@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -188,4 +190,16 @@ func FuzzSamplePage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Where one side has no JSON, the JSON of the others has a line for each value, and its text stays as it was sent.
+func TestJSONBesideTextIsLaidOut(t *testing.T) {
+	const sent = `{"id":1.50,"tags":["a","b"]}`
+	says := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
+	}
+	r := newRig(t, says(sent), says("out of order"), nil)
+	r.ask(1, "/products/1")
+	page := html.UnescapeString(r.get(samplePath(r.firstSample())))
+	mustHold(t, "the sample", page, `"id": 1.50,`, "Not all of these bodies are JSON", "out of order", `data-no="6"`)
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,9 +22,14 @@ const (
 func (l *layout) text(sample *store.Sample, docs [3]*normalize.Document) {
 	l.As, l.Numbered = "text", true
 	var texts [3][]string
+	apart := l.kindsApart(docs)
 	for side, doc := range docs {
 		if !l.Gone[side] {
-			texts[side] = l.linesOf(side, &doc.Body, sample.Responses[storedRole[side]].Body)
+			body := doc.Body
+			if apart && body.Kind == normalize.JSON {
+				body.Bytes = indented(body.Bytes)
+			}
+			texts[side] = l.linesOf(side, &body, sample.Responses[storedRole[side]].Body)
 		}
 	}
 	for side := range texts {
@@ -52,6 +58,30 @@ func (l *layout) text(sample *store.Sample, docs [3]*normalize.Document) {
 		lines = append(lines, next)
 	}
 	l.Lines = foldEqual(lines, textAround)
+}
+
+// kindsApart tells whether only some of the bodies are JSON: their lines have nothing in common then, and what is JSON is laid
+// out to be read.
+func (l *layout) kindsApart(docs [3]*normalize.Document) bool {
+	is := map[bool]bool{}
+	for side, doc := range docs {
+		if !l.Gone[side] {
+			is[doc.Body.Kind == normalize.JSON] = true
+		}
+	}
+	if len(is) == 2 {
+		l.Notes = append(l.Notes, "Not all of these bodies are JSON; the JSON is laid out in lines here, and stands as it was sent under Raw.")
+	}
+	return len(is) == 2
+}
+
+// indented has a line for each value, whose text stays as it was sent; what Go takes for no JSON stays as it is.
+func indented(text []byte) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		return text
+	}
+	return b.Bytes()
 }
 
 // linesOf cuts a body into lines.
