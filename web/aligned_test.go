@@ -141,7 +141,7 @@ func TestTextAndBytesSideBySide(t *testing.T) {
 		},
 		"an error page instead of JSON": {
 			`{"a":1}`, `{"a":1}`, "<h1>502</h1>",
-			"C {\"a\":1} | {\"a\":1} | [<h1>502</h1>]\n",
+			"C { | { | [<h1>502</h1>]\nC   \"a\": 1 |   \"a\": 1 | -\nC } | } | -\n",
 		},
 		"bytes": {
 			"\x00\x01", "\x00\x01", "\x00\x02",
@@ -241,7 +241,7 @@ func textOf(lines []line, side int) string {
 // An error page against JSON: the candidate's doing, and nothing is claimed of the places that it does not have.
 func TestErrorPageAgainstNoise(t *testing.T) {
 	sample := compared(t, `{"at":"a"}`, `{"at":"b"}`, "internal error")
-	if got, want := drawing(bodyLines(t, sample).Lines), "C {\"at\":\"a\"} | {\"at\":\"[b]\"} | [internal error]\n"; got != want {
+	if got, want := drawing(bodyLines(t, sample).Lines), "C { | { | [internal error]\nC   \"at\": \"a\" |   \"at\": \"[b]\" | -\nC } | } | -\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, p := range placesViewOf(sample) {

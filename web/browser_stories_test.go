@@ -369,7 +369,7 @@ func ruleForNoise(s *toyShop, b *tab) {
 	if len(s.listed()) > 0 {
 		b.t.Fatal("a preview has changed the rules")
 	}
-	b.click("#trial form.confirm button")
+	b.clickText("#trial form.confirm button", "Add")
 	b.await("the rule is in force", fmt.Sprintf(`document.querySelector("#rules table")?.innerText.includes(%q)`, field))
 	if len(s.listed()) != 1 {
 		b.t.Fatalf("the rules in force are %+v", s.listed())
@@ -384,8 +384,7 @@ func ruleForNoise(s *toyShop, b *tab) {
 		b.t.Errorf("what the rule did is not told: %s", said)
 	}
 	b.clickText("#rules a", "Remove")
-	b.await("what is lost is shown", `document.querySelector("#trial form.confirm button")`)
-	b.click("#trial form.confirm button")
+	b.clickText("#trial form.confirm button", "Remove")
 	b.await("it is gone", `!document.querySelector("#rules table")`)
 	if len(s.listed()) != 0 {
 		b.t.Errorf("the rules in force are %+v", s.listed())
