@@ -77,6 +77,7 @@ func (l *Lock) Release() error {
 	}
 	file := l.file
 	l.file = nil
+	unlock(file)
 	if err := file.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
 	}

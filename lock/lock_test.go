@@ -112,3 +112,33 @@ func TestALockIsRenewed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is given back is free at once, though a process that was begun meanwhile has the file open.
+func TestReleasedThoughAChildHasTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	l, err := Take(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("cat")
+	child.ExtraFiles = []*os.File{l.file}
+	stdin, err := child.StdinPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer stdin.Close()
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Take(path)
+	if err != nil {
+		t.Fatalf("after it was given back: %v", err)
+	}
+	if err := again.Release(); err != nil {
+		t.Error(err)
+	}
+}

@@ -24,3 +24,7 @@ func flock(f *os.File) (free bool, err error) {
 		}
 	}
 }
+
+// unlock gives the file back also where it is still open elsewhere: a process that was begun meanwhile has it until it
+// runs a program of its own.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
