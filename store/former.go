@@ -24,6 +24,7 @@ func newFormer() *former {
 // steadiness has what is read of a profile ledger be of the moment of the latest snapshot, though counting goes on.
 type steadiness struct {
 	until time.Time // as long as somebody looks
+	begun time.Time // when the first one to look did
 	shown *former   // since the cut that the latest snapshot shows; nil: nobody looks
 	next  *former   // since the last cut, which is not shown yet
 	cut   bool      // there was one since the snapshot
@@ -35,10 +36,15 @@ const steadyWait = 30 * time.Millisecond
 
 // Steady has Profile and Attributes of the run in force tell of the moment of the latest snapshot from now on, for two
 // minutes, so that their numbers may stand beside each other. Who reads a snapshot calls it before. The first one to look
-// has the store flush, and waits for that a moment at most: where it takes longer, the numbers agree with the next snapshot.
+// has the store flush, and waits for that a moment at most: where it takes longer, the numbers agree with the next
+// snapshot, and nobody waits again.
 func (db *DB) Steady(ctx context.Context) {
 	l := db.ledgers.current()
-	if l == nil || l.profiles.look() {
+	if l == nil {
+		return
+	}
+	wait := l.profiles.look()
+	if wait <= 0 {
 		return
 	}
 	stands := make(chan struct{})
@@ -46,7 +52,7 @@ func (db *DB) Steady(ctx context.Context) {
 		defer close(stands)
 		db.steady(context.WithoutCancel(ctx), l)
 	}()
-	patience := time.NewTimer(steadyWait)
+	patience := time.NewTimer(wait)
 	defer patience.Stop()
 	select {
 	case <-stands:
@@ -77,12 +83,20 @@ func (db *DB) Moment(route, field string) (*Snapshot, *diff.FieldProfile, *diff.
 	return snap, l.profiles.profileOf(route, field), l.profiles.attributesOf(route)
 }
 
-// look notes that somebody looks, and tells whether what is read is steady already.
-func (p *profileLedger) look() bool {
+// look notes that somebody looks, and answers how long to wait until what is read is steady: 0 if it is, or if those who have
+// looked before have waited long enough.
+func (p *profileLedger) look() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.steady.until = time.Now().Add(steadyFor)
-	return p.steady.shown != nil
+	now, s := time.Now(), &p.steady
+	if now.After(s.until) {
+		s.begun = now
+	}
+	s.until = now.Add(steadyFor)
+	if s.shown != nil {
+		return 0
+	}
+	return steadyWait - now.Sub(s.begun)
 }
 
 // standsStill begins to hold what changes if nothing has been counted since the last cut, which is the one shown.

@@ -9,7 +9,7 @@ import (
 // look is Steady, but waits for the flush however long it takes.
 func look(t *testing.T, db *DB) {
 	t.Helper()
-	if l := db.ledgers.current(); !l.profiles.look() {
+	if l := db.ledgers.current(); l.profiles.look() > 0 {
 		db.steady(t.Context(), l)
 	}
 }
