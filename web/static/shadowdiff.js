@@ -28,8 +28,9 @@
   const settle = () => { for (const t of document.querySelectorAll("time[data-show]")) localise(t); };
 
   htmx.registerExtension("keep", {
-    // What a reader has opened stays open: the server knows nothing of it.
-    htmx_before_morph_attr: (el, detail) => !(detail.attrName === "open" && /^(DETAILS|DIALOG)$/.test(el.tagName)),
+    // What a reader has opened stays open, and a meaning that was hidden stays hidden: the server knows nothing of it.
+    htmx_before_morph_attr: (el, detail) => !(detail.attrName === "open" && /^(DETAILS|DIALOG)$/.test(el.tagName)) &&
+      !(detail.attrName === "class" && el.classList.contains("quiet")),
     // A time that is there already is not written anew, as UTC, for one moment.
     htmx_before_morph_node: (el, detail) => {
       if (detail.newNode?.dataset?.show && detail.newNode.tagName === "TIME") localise(detail.newNode);
