@@ -91,7 +91,7 @@ func (r *results) tail(shadow string) bar {
 	if !r.measured(t) || !r.measured(off) {
 		return b.unmeasured()
 	}
-	ratio := r.ratio(t, off, p99)
+	ratio := r.tailRatio(t, off)
 	b.figure = showSpread(ratio, 2)
 	return b.judge(ratio.median <= barP99)
 }

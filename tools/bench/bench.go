@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -66,12 +65,20 @@ func (b *bench) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// measureAll goes through all trials once a round.
+// measureAll goes through all trials at full speed once a round, and then through those at the fixed rate once a turn.
 func (b *bench) measureAll(ctx context.Context) error {
+	var full, fixed []trial
+	for _, t := range b.results.trials {
+		if t.pace.fixed {
+			fixed = append(fixed, t)
+		} else {
+			full = append(full, t)
+		}
+	}
 	for round := range b.cfg.rounds {
-		for n, t := range b.results.trials {
+		for n, t := range full {
 			if n%10 == 0 {
-				fmt.Fprintf(os.Stderr, "round %d of %d, row %d of %d\n", round+1, b.cfg.rounds, n+1, len(b.results.trials))
+				fmt.Fprintf(os.Stderr, "round %d of %d, row %d of %d\n", round+1, b.cfg.rounds, n+1, len(full))
 			}
 			f, err := b.measure(ctx, t)
 			if err != nil {
@@ -80,36 +87,40 @@ func (b *bench) measureAll(ctx context.Context) error {
 			b.results.rounds[t] = append(b.results.rounds[t], f)
 		}
 	}
-	return nil
+	return b.takeTurns(ctx, fixed)
 }
 
 // measure runs one trial: the proxy is started for it and stopped after it.
 func (b *bench) measure(ctx context.Context, t trial) (f figures, err error) {
-	dir, err := os.MkdirTemp(b.dir, "trial-")
-	if err != nil {
-		return f, err
-	}
-	defer os.RemoveAll(dir)
-	s, err := b.start(ctx, t, dir)
+	s, err := b.startFor(ctx, t)
 	if err != nil {
 		return f, err
 	}
 	defer s.stop()
-	l := &load{addr: s.addr, conns: b.cfg.conns, want: b.answers[t.primary()], rate: b.rateOf(t)}
-	if err := s.ready(ctx, l.want); err != nil {
-		return f, err
-	}
-	if _, err := b.connections(t); err != nil {
-		return f, err
-	}
-	f, err = b.underLoad(ctx, t, s, l)
+	f, took, err := b.underLoad(ctx, t, s)
 	if err != nil {
 		return f, err
 	}
-	if b.cfg.profile != "" && t.proxy == ours {
-		return f, s.keepProfile(ctx, filepath.Join(b.cfg.profile, profileName(t)))
+	latencies := took.sorted()
+	f.p50, f.p99 = percentile(latencies, 0.50), percentile(latencies, 0.99)
+	return f, b.keepProfile(ctx, t, s)
+}
+
+// startFor starts a trial's proxy, and waits until it answers.
+func (b *bench) startFor(ctx context.Context, t trial) (*system, error) {
+	dir, err := os.MkdirTemp(b.dir, "trial-")
+	if err != nil {
+		return nil, err
 	}
-	return f, nil
+	s, err := b.start(ctx, t, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx, b.answers[t.primary()]); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
 }
 
 // rateOf is how many requests are due in a second; 0 is full speed.
@@ -124,9 +135,12 @@ func (b *bench) rateOf(t trial) float64 {
 }
 
 // underLoad lets the load run, and takes the figures between the end of its warming and its end.
-func (b *bench) underLoad(ctx context.Context, t trial, s *system, l *load) (f figures, err error) {
+func (b *bench) underLoad(ctx context.Context, t trial, s *system) (f figures, took *tally, err error) {
+	if _, err := b.connections(t); err != nil {
+		return f, nil, err
+	}
+	l := &load{addr: s.addr, conns: b.cfg.conns, want: b.answers[t.primary()], rate: b.rateOf(t)}
 	ended := make(chan error, 1)
-	var took *tally
 	go func() {
 		var err error
 		took, err = l.run()
@@ -140,12 +154,10 @@ func (b *bench) underLoad(ctx context.Context, t trial, s *system, l *load) (f f
 		err = <-ended
 	}
 	if err != nil {
-		return f, err
+		return f, nil, err
 	}
-	latencies := took.sorted()
-	f.requests, f.errors = len(latencies), took.errors
-	f.p50, f.p99 = percentile(latencies, 0.50), percentile(latencies, 0.99)
-	return f, nil
+	f.requests, f.errors = len(took.latencies), took.errors
+	return f, took, nil
 }
 
 // askShadows lets others ask the shadows as often as shadowdiff could, where shadowing is off: what the shadows themselves
@@ -238,10 +250,10 @@ func (b *bench) connections(t trial) (map[string]int64, error) {
 func (b *bench) describe(w io.Writer) {
 	resolution, _ := rig.CPUResolution()
 	fmt.Fprintf(w, "%s; %s\n", machine(), strings.Join(versions(), "; "))
-	fmt.Fprintf(w, "%d connections, %d-byte bodies, rounds: %d, of %v a row (%v at %.0f requests/s), %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
-		b.cfg.conns, b.cfg.size, b.cfg.rounds, b.cfg.time, b.cfg.fixedTime, b.cfg.rate, b.cfg.warm, b.cfg.delay,
+	fmt.Fprintf(w, "%d connections, %d-byte bodies, rounds: %d, of %v a row, and turns at %.0f requests/s: %d, of %v a row; %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
+		b.cfg.conns, b.cfg.size, b.cfg.rounds, b.cfg.time, b.cfg.rate, b.cfg.turns, b.cfg.fixedTime, b.cfg.warm, b.cfg.delay,
 		b.cfg.concurrency, b.cfg.queue, b.cfg.memory)
-	fmt.Fprintf(w, "medians of the rounds, in brackets the least and the greatest; CPU is the proxy's, user and system, by a clock of %v\n\n", resolution)
+	fmt.Fprintf(w, "medians of the rounds, in brackets the least and the greatest; latencies at the fixed rate are of all turns, without the requests that were\nunder way when the machine stood still, and beside the ratio is its interval of 95 %%; CPU is the proxy's, user and system, by a clock of %v\n\n", resolution)
 }
 
 // report prints all tables.

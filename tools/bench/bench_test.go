@@ -184,8 +184,8 @@ func TestBars(t *testing.T) {
 		figures{counts: rig.Counts{Compared: 90, Dropped: rig.Words{"queue": 10}}}, 500, 250, 500)
 	add(trial{proxy: ours, sample: "100%", shadow: hanging}, figures{most: map[string]int64{"candidate": 65, "secondary": 3}}, 850, 425, 850)
 	add(trial{proxy: ours, sample: "100%", shadow: slow}, figures{errors: map[string]int{"status 502": 1}}, 840, 420, 840)
-	add(trial{proxy: ours, pace: fixed}, figures{p99: 2 * time.Millisecond}, 1)
-	add(trial{proxy: ours, sample: "100%", shadow: hanging, pace: fixed}, figures{p99: 3 * time.Millisecond}, 1)
+	add(trial{proxy: ours, pace: fixed}, figures{quiet: []time.Duration{2 * time.Millisecond}}, 1)
+	add(trial{proxy: ours, sample: "100%", shadow: hanging, pace: fixed}, figures{quiet: []time.Duration{3 * time.Millisecond}}, 1)
 	got := make(map[string]string)
 	for _, b := range r.bars(64) {
 		got[b.text] = b.figure + " " + b.verdict
@@ -207,6 +207,53 @@ func TestBars(t *testing.T) {
 		if got[text] != want {
 			t.Errorf("%s: %q, want %q", text, got[text], want)
 		}
+	}
+}
+
+// What a processor that stood still has delayed is left out, and so is what came just after.
+func TestUndisturbed(t *testing.T) {
+	begin := time.Now()
+	at := func(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
+	took := newTally()
+	for ms := range 10 { // each a millisecond long, from 0 to 9
+		took.dues, took.latencies = append(took.dues, at(ms)), append(took.latencies, time.Millisecond+time.Duration(ms))
+	}
+	got := undisturbed(took, []hole{{at(3).Add(500 * time.Microsecond), at(5).Add(500 * time.Microsecond)}, {at(20), at(30)}})
+	want := []time.Duration{0, 1, 2, 7, 8, 9}
+	for i := range want {
+		want[i] += time.Millisecond
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("left are %v, want %v", got, want)
+	}
+	if got := undisturbed(took, nil); len(got) != 10 {
+		t.Errorf("without a hole left are %v", got)
+	}
+}
+
+// The ratio is of all turns together; the interval is narrow where turns are alike, and wide where they are not.
+func TestTailRatio(t *testing.T) {
+	off, on := trial{proxy: ours, pace: pace{fixed: true}}, trial{proxy: ours, sample: "100%", shadow: slow, pace: pace{fixed: true}}
+	turns := func(p99s ...int) (list []figures) {
+		for _, ms := range p99s {
+			f := figures{}
+			for range 100 {
+				f.quiet = append(f.quiet, time.Duration(ms)*time.Millisecond)
+			}
+			list = append(list, f)
+		}
+		return list
+	}
+	r := results{rounds: map[trial][]figures{off: turns(2, 2, 2, 2), on: turns(3, 3, 3, 3)}}
+	if got := showSpread(r.tailRatio(on, off), 2); got != "1.50" {
+		t.Errorf("of turns that are alike: %s", got)
+	}
+	r.rounds[on] = turns(2, 2, 2, 6)
+	if got := r.tailRatio(on, off); got.median != 3 || got.low != 1 || got.high != 3 {
+		t.Errorf("of turns that are not: %+v", got)
+	}
+	if got := r.tailRatio(off, off); got != (spread{1, 1, 1}) {
+		t.Errorf("of itself: %+v", got)
 	}
 }
 

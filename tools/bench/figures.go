@@ -8,12 +8,14 @@ import (
 	"shadowdiff/tools/rig"
 )
 
-// figures are what one trial gave in one round.
+// figures are what one trial gave in one round, or turn.
 type figures struct {
 	requests int
 	took     time.Duration
-	p50, p99 time.Duration
-	cpu      time.Duration // of the proxy, for all requests; 0: there is no proxy
+	p50, p99 time.Duration   // at full speed
+	all      []time.Duration // latencies at the fixed rate
+	quiet    []time.Duration // of them, those that nothing outside has disturbed
+	cpu      time.Duration   // of the proxy, for all requests; 0: there is no proxy
 	rss      int64
 	errors   map[string]int
 	counts   rig.Counts       // ours

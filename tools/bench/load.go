@@ -30,6 +30,7 @@ const (
 type tally struct {
 	latencies []time.Duration // of the requests whose answers came while measuring
 	errors    map[string]int  // by what was wrong, at any time
+	dues      []time.Time     // with a rate: when each of these was due
 	ended     int             // answers and errors, at any time
 }
 

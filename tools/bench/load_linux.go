@@ -111,7 +111,7 @@ func (g *generator) loop() error {
 				return err
 			}
 		}
-		n, err := syscall.EpollWait(g.epoll, events, 100)
+		n, err := epollWait(g.epoll, events, 100)
 		if err != nil && err != syscall.EINTR {
 			return err
 		}
@@ -197,6 +197,9 @@ func (g *generator) answered(c *client, res response, over int) {
 		g.tally.ended++
 		if g.phase.Load() == measuring {
 			g.tally.latencies = append(g.tally.latencies, now.Sub(c.due))
+			if g.rate > 0 {
+				g.tally.dues = append(g.tally.dues, c.due)
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -28,7 +29,8 @@ type config struct {
 	size        int
 	rounds      int
 	warm, time  time.Duration // of a trial at full speed
-	fixedTime   time.Duration // of one at the fixed rate
+	turns       int           // at the fixed rate
+	fixedTime   time.Duration // of one of them
 	rate        float64
 	delay       time.Duration
 	concurrency int
@@ -51,7 +53,8 @@ func main() {
 	fs.IntVar(&cfg.rounds, "rounds", 3, "rounds; each row is measured once in each")
 	fs.DurationVar(&cfg.warm, "warm", 500*time.Millisecond, "time before each measurement")
 	fs.DurationVar(&cfg.time, "for", 2*time.Second, "time of a measurement at full speed")
-	fs.DurationVar(&cfg.fixedTime, "fixed-for", 4*time.Second, "time of a measurement at the fixed rate")
+	fs.IntVar(&cfg.turns, "turns", 20, "turns at the fixed rate; each row has its part of each")
+	fs.DurationVar(&cfg.fixedTime, "fixed-for", time.Second, "time of a row's part of a turn")
 	fs.Float64Var(&cfg.rate, "rate", 1000, "the fixed rate, in requests/s")
 	fs.DurationVar(&cfg.delay, "delay", 200*time.Millisecond, "what a slow shadow takes")
 	fs.IntVar(&cfg.concurrency, "concurrency", 64, "shadow.concurrency")
@@ -95,10 +98,11 @@ func run(cfg config) error {
 		}
 	}
 	if cfg.quick {
-		cfg.rounds, cfg.warm, cfg.time, cfg.fixedTime = 1, 200*time.Millisecond, 300*time.Millisecond, 500*time.Millisecond
+		cfg.rounds, cfg.turns, cfg.warm, cfg.time, cfg.fixedTime = 1, 1, 200*time.Millisecond, 300*time.Millisecond, 500*time.Millisecond
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	unwatched(3 + 2*runtime.NumCPU())
 	b, err := newBench(ctx, cfg)
 	if err != nil {
 		return err

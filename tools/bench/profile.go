@@ -63,8 +63,12 @@ func (s *system) profile(on bool) {
 	_ = s.child.Signal(sig)
 }
 
-// keepProfile waits until the profile is written, and keeps it under a name.
-func (s *system) keepProfile(ctx context.Context, name string) error {
+// keepProfile waits until a trial's profile is written, and keeps it, where profiles are asked for.
+func (b *bench) keepProfile(ctx context.Context, t trial, s *system) error {
+	if b.cfg.profile == "" || t.proxy != ours {
+		return nil
+	}
+	name := filepath.Join(b.cfg.profile, profileName(t))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -84,7 +88,7 @@ func (s *system) keepProfile(ctx context.Context, name string) error {
 	}
 }
 
-// profileName is a row's file; of several rounds the last stays.
+// profileName is a row's file; of several rounds or turns the last stays.
 func profileName(t trial) string {
 	name := t.String()
 	if t.pace.fixed {

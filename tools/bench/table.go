@@ -61,10 +61,10 @@ func (r *results) speed() table {
 	return t
 }
 
-// paced is the table of latencies at the fixed rate.
+// paced is the table of latencies at the fixed rate, by what nothing outside has disturbed.
 func (r *results) paced(perSecond float64) table {
 	heading := fmt.Sprintf("at %.0f requests/s", perSecond)
-	t := table{{heading, "requests/s", "p50 ms", "p99 ms", "p99 of off", "CPU µs/request", "compared", "connections", "RSS MiB", "errors"}}
+	t := table{{heading, "requests/s", "p50 ms", "p99 ms", "of off", "left out", "p99 ms with these", "CPU µs/request", "compared", "connections", "RSS MiB", "errors"}}
 	off := trial{proxy: ours, pace: pace{fixed: true}}
 	for _, row := range r.trials {
 		if !row.pace.fixed || !r.measured(row) {
@@ -72,7 +72,8 @@ func (r *results) paced(perSecond float64) table {
 		}
 		t = append(t, []string{
 			row.String(), show(r.of(row, rate).median, 0),
-			showSpread(r.of(row, p50), 2), showSpread(r.of(row, p99), 2), showSpread(r.ratio(row, off, p99), 2),
+			show(r.quantile(row, undisturbedOnes, 0.50), 2), show(r.quantile(row, undisturbedOnes, 0.99), 2), showSpread(r.tailRatio(row, off), 2),
+			show(r.leftOut(row)*100, 0) + " %", show(r.quantile(row, everyone, 0.99), 2),
 			showSpread(r.of(row, cpuPerRequest), 1),
 			r.share(row), r.connected(row), r.memory(row), fmt.Sprint(r.errors(row).Sum()),
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -97,9 +98,11 @@ func (l *loop) watch(fd int) error {
 }
 
 func (l *loop) run() error {
+	runtime.LockOSThread()
+	unwatched(1)
 	events := make([]syscall.EpollEvent, 256)
 	for {
-		n, err := syscall.EpollWait(l.epoll, events, l.patience())
+		n, err := epollWait(l.epoll, events, l.patience())
 		if err != nil && err != syscall.EINTR {
 			return err
 		}
