@@ -115,11 +115,9 @@ func parseLogLine(text string) (*Record, error) {
 	if !strings.HasPrefix(proto, "HTTP/") {
 		return nil, fmt.Errorf("%q is no request line", shorten(request))
 	}
-	r := &Record{Time: when.UTC(), Request: Request{Method: method, Target: target, Host: host, Header: http.Header{}}}
-	if strings.Contains(target, "://") {
-		if err := r.Request.setURL(target); err != nil {
-			return nil, err
-		}
+	r := &Record{Time: when.UTC(), Request: Request{Method: method, Host: host, Header: http.Header{}}}
+	if err := r.Request.setTarget(target); err != nil {
+		return nil, err
 	}
 	for name, value := range map[string]string{"Referer": referer, "User-Agent": agent} {
 		if value != "" && value != "-" {

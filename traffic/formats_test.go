@@ -112,6 +112,23 @@ func TestWhatNginxEscapesIsUndone(t *testing.T) {
 	}
 }
 
+// TestAURLInAQueryIsNotTheTarget of a line in a log; one that a client sends to a proxy is.
+func TestAURLInAQueryIsNotTheTarget(t *testing.T) {
+	t.Parallel()
+	const line = `10.0.0.1 - - [30/Nov/2026:10:00:00 +0000] "GET %s HTTP/1.1" 200 5 "-" "x"` + "\n"
+	recs, bad := all(t, write(t, "access.log", fmt.Sprintf(line, "/login?next=http://shop.example/cart")+
+		fmt.Sprintf(line, "http://shop.example/cart?a=1")), "")
+	if len(recs) != 2 || len(bad) > 0 {
+		t.Fatalf("%d requests, bad: %q", len(recs), bad)
+	}
+	if r := recs[0].Request; r.Target != "/login?next=http://shop.example/cart" || r.Host != "" {
+		t.Errorf("%q of %q", r.Target, r.Host)
+	}
+	if r := recs[1].Request; r.Target != "/cart?a=1" || r.Host != "shop.example" {
+		t.Errorf("%q of %q", r.Target, r.Host)
+	}
+}
+
 // TestGoReplayIsPutInOrder: requests by their times, each with its own answer, wherever that stands.
 func TestGoReplayIsPutInOrder(t *testing.T) {
 	t.Parallel()

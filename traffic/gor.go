@@ -202,12 +202,10 @@ func parseGorRequest(fields []string, payload []byte) (*Record, error) {
 		return nil, fmt.Errorf("the request's body is not whole: %w", err)
 	}
 	r := &Record{Time: time.Unix(0, ns).UTC(), Request: Request{
-		Method: in.Method, Target: in.RequestURI, Host: in.Host, Header: in.Header, Trailer: in.Trailer, Body: body,
+		Method: in.Method, Host: in.Host, Header: in.Header, Trailer: in.Trailer, Body: body,
 	}}
-	if strings.Contains(in.RequestURI, "://") && !strings.HasPrefix(in.RequestURI, "/") {
-		if err := r.Request.setURL(in.RequestURI); err != nil {
-			return nil, err
-		}
+	if err := r.Request.setTarget(in.RequestURI); err != nil {
+		return nil, err
 	}
 	r.Request.tidy()
 	return r, r.Request.check()

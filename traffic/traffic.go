@@ -121,6 +121,15 @@ func checkHeader(h http.Header) error {
 	return nil
 }
 
+// setTarget takes what stands in a request line: a path, or to a proxy an absolute URL (RFC 9112, section 3.2).
+func (r *Request) setTarget(text string) error {
+	if strings.Contains(text, "://") && !strings.HasPrefix(text, "/") {
+		return r.setURL(text)
+	}
+	r.Target = text
+	return nil
+}
+
 // setURL takes host and target from an absolute URL.
 func (r *Request) setURL(text string) error {
 	u, err := url.Parse(text)
