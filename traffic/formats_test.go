@@ -72,8 +72,8 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Close()
-		if r.Format() != c.format {
-			t.Errorf("%s is taken for %s", c.file, r.Format())
+		if r.format != c.format {
+			t.Errorf("%s is taken for %s", c.file, r.format)
 		}
 		recs, bad := all(t, recorded+c.file, "")
 		answers, posts := 0, 0

@@ -221,9 +221,7 @@ func parseGorResponse(fields []string, payload []byte, method string) (*Response
 		return nil, fmt.Errorf("the response's body is not whole: %w", err)
 	}
 	a := &Response{Status: in.StatusCode, Header: in.Header, Trailer: in.Trailer, Body: body, Size: int64(len(body))}
-	for _, name := range hopByHop {
-		delete(a.Header, name)
-	}
+	dropHopByHop(a.Header)
 	if len(fields) > 3 {
 		if ns, err := strconv.ParseInt(fields[3], 10, 64); err == nil && ns > 0 {
 			a.Took = time.Duration(ns)

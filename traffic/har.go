@@ -3,6 +3,7 @@ package traffic
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -114,12 +115,12 @@ var errNoHAR = errors.New("no log with entries, which a HAR has")
 func (h *har) find() error {
 	for _, key := range [...]string{"log", "entries"} {
 		if t, err := h.dec.Token(); err != nil || t != json.Delim('{') {
-			return cmpError(err, errNoHAR)
+			return cmp.Or(err, errNoHAR)
 		}
 		for {
 			t, err := h.dec.Token()
 			if err != nil || t == json.Delim('}') {
-				return cmpError(err, errNoHAR)
+				return cmp.Or(err, errNoHAR)
 			}
 			if t == key {
 				break
@@ -132,16 +133,9 @@ func (h *har) find() error {
 	}
 	t, err := h.dec.Token()
 	if err != nil || t != json.Delim('[') {
-		return cmpError(err, errNoHAR)
+		return cmp.Or(err, errNoHAR)
 	}
 	return nil
-}
-
-func cmpError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 func parseEntry(text []byte) (*Record, error) {
@@ -205,10 +199,8 @@ func (e *harEntry) answer(method string) (*Response, error) {
 	if res.Status < 100 || res.Status > 999 {
 		return nil, nil
 	}
-	a := &Response{Status: res.Status, Header: harHeaders(res.Headers), Size: res.Content.Size}
-	for _, name := range hopByHop {
-		delete(a.Header, name)
-	}
+	a := &Response{Status: res.Status, Header: harHeaders(res.Headers)}
+	dropHopByHop(a.Header)
 	delete(a.Header, "Content-Encoding")
 	if e.Took > 0 && e.Took < 1e9 {
 		a.Took = time.Duration(e.Took * float64(time.Millisecond))

@@ -20,8 +20,8 @@ type lines struct {
 	ended  bool
 }
 
-// next returns a line, without its end unless raw. It is the caller's until the next call. A line that is too long is read to its end
-// and told as errLongLine; any other error is the end.
+// next returns a line, without its end unless raw. It is the caller's until the next call. A line that is too long is read to
+// its end and told as errLongLine; any other error is the end.
 func (l *lines) next() ([]byte, error) {
 	if l.ended {
 		return nil, io.EOF

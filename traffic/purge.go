@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +25,7 @@ type Span struct {
 func (s Span) Has(t time.Time) bool { return !t.Before(s.From) && t.Before(s.Until) }
 
 func within(spans []Span, t time.Time) bool {
-	for _, s := range spans {
-		if s.Has(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spans, func(s Span) bool { return s.Has(t) })
 }
 
 // Purged is how much was taken out of recordings, or may be.
@@ -135,12 +131,9 @@ func (x *index) touched(spans []Span) (list []Entry, err error) {
 				return nil, err
 			}
 		}
-		for _, s := range spans {
-			if e.First.Before(s.Until) && !f.written.Before(s.From) {
-				e.Bytes = f.size
-				list = append(list, e)
-				break
-			}
+		if slices.ContainsFunc(spans, func(s Span) bool { return e.First.Before(s.Until) && !f.written.Before(s.From) }) {
+			e.Bytes = f.size
+			list = append(list, e)
 		}
 	}
 	return list, nil

@@ -132,9 +132,6 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, err
 }
 
-// Format is that which the file has.
-func (r *Reader) Format() Format { return r.format }
-
 // About is what was read of it so far: all of it when the first record was.
 func (r *Reader) About() About { return r.about }
 

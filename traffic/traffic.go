@@ -78,8 +78,12 @@ func (r *Request) tidy() {
 		r.Host = r.Header.Get("Host")
 	}
 	delete(r.Header, "Host")
+	dropHopByHop(r.Header)
+}
+
+func dropHopByHop(h http.Header) {
 	for _, name := range hopByHop {
-		delete(r.Header, name)
+		delete(h, name)
 	}
 }
 
