@@ -17,9 +17,9 @@ import (
 // Journal is the file that tells how far a replay came. A request stands in it before it is asked: what a killed process
 // had asked is there, since the system has it; only a machine that fails may lose the last of it.
 type Journal struct {
-	file  *os.File // nil: nothing is written down
-	at    int64    // of the number, in the file
-	begin int64    // requests that were read before, asked or left out
+	file  *os.File
+	at    int64 // of the number, in the file
+	begin int64 // requests that were read before, asked or left out
 }
 
 // ErrNoJournal is why nothing can be resumed.
@@ -43,9 +43,6 @@ const (
 	journalVersion = 1
 	sourceHead     = 64 << 10
 )
-
-// NoJournal writes nothing down.
-func NoJournal() *Journal { return &Journal{} }
 
 // NewJournal begins a journal, in the place of one that is there.
 func NewJournal(name string, run int64, files []string) (*Journal, error) {
@@ -164,30 +161,16 @@ func sourceOf(name string, most int64) (Source, error) {
 
 // mark writes down that all requests up to this one were asked, or left out.
 func (j *Journal) mark(position int64) error {
-	if j.file == nil {
-		return nil
-	}
 	if _, err := j.file.WriteAt(fmt.Appendf(nil, "%020d\n", position), j.at); err != nil {
 		return fmt.Errorf("writing the journal: %w", err)
 	}
 	return nil
 }
 
-// Begun is how many requests of the files were dealt with before.
-func (j *Journal) Begun() int64 { return j.begin }
-
 // Close keeps the journal for a replay that resumes.
-func (j *Journal) Close() error {
-	if j.file == nil {
-		return nil
-	}
-	return j.file.Close()
-}
+func (j *Journal) Close() error { return j.file.Close() }
 
 // Remove ends the journal of a replay that is complete.
 func (j *Journal) Remove() error {
-	if j.file == nil {
-		return nil
-	}
 	return errors.Join(j.file.Close(), os.Remove(j.file.Name()))
 }

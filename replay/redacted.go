@@ -2,7 +2,6 @@ package replay
 
 import (
 	"errors"
-	"io"
 
 	"shadowdiff/traffic"
 )
@@ -20,7 +19,7 @@ func (c *Config) Redacted() (places []string, err error) {
 		}
 		for {
 			_, err := reader.Next()
-			if _, bad := errors.AsType[*traffic.Bad](err); !bad || err == io.EOF {
+			if _, bad := errors.AsType[*traffic.Bad](err); !bad { // a record, behind which nothing more is told, or the end
 				break
 			}
 		}

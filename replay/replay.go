@@ -84,7 +84,8 @@ var ErrPrimary = errors.New("the primary gives no answer")
 // downAfter is how many requests running the primary may leave without an answer.
 const downAfter = 20
 
-// Check opens each file, and fails where one cannot be read, its format not be told, or -loop not be done with it.
+// Check opens each file. It fails where a file cannot be read, where its format cannot be told, and where it can be read once
+// only and is to be repeated.
 func (c *Config) Check() error {
 	for _, name := range c.Files {
 		if sizeOf(name) < 0 {
@@ -207,16 +208,15 @@ func (r *Replay) next(ctx context.Context, rec *traffic.Record, slots chan struc
 		return ErrPrimary
 	default:
 	}
-	position := r.count(func(c *Counts) { c.Read++ }).Read
+	counts := r.count(func(c *Counts) { c.Read++ })
 	if reason := r.leftOut(rec); reason != "" {
 		r.count(func(c *Counts) { c.LeftOut[reason]++ })
 		return nil
 	}
-	counts := r.count(func(*Counts) {})
 	if r.cfg.Limit > 0 && counts.Before+counts.Asked >= r.cfg.Limit {
 		return errLimit
 	}
-	if position <= r.journal.begin {
+	if counts.Read <= r.journal.begin {
 		r.count(func(c *Counts) { c.Before++ })
 		return nil
 	}
@@ -229,7 +229,7 @@ func (r *Replay) next(ctx context.Context, rec *traffic.Record, slots chan struc
 	}
 	behind, err := r.clock.wait(ctx, r.cfg.Pace, rec.Time)
 	if err == nil {
-		err = r.journal.mark(position)
+		err = r.journal.mark(counts.Read)
 	}
 	if err != nil {
 		<-slots

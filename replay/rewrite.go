@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -40,7 +41,7 @@ func (w *Rewrite) Add(text string) error {
 }
 
 // redactedEncoded is normalize.Redacted as it stands in a URL.
-const redactedEncoded = "%5Bredacted%5D"
+var redactedEncoded = url.QueryEscape(normalize.Redacted)
 
 // apply changes a request, and leaves out the headers of which the recording has kept no value. It answers with where
 // something is missing.
