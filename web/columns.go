@@ -219,13 +219,19 @@ func (q query) search(base, label, anchor string, anew ...string) searchView {
 	if anchor != "" {
 		view.Action += "#" + anchor
 	}
+	view.Keep = q.along(append(anew, "q")...)
+	return view
+}
+
+// along are the parameters that a form sends along: all but those that it asks for or begins anew.
+func (q query) along(but ...string) (list []hidden) {
 	for name, all := range q.values {
-		if name != "q" && !slices.Contains(anew, name) {
-			view.Keep = append(view.Keep, hidden{name, all[0]})
+		if all[0] != "" && !slices.Contains(but, name) {
+			list = append(list, hidden{name, all[0]})
 		}
 	}
-	slices.SortFunc(view.Keep, func(a, b hidden) int { return strings.Compare(a.Name, b.Name) })
-	return view
+	slices.SortFunc(list, func(a, b hidden) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // mentions tells whether a text has what is searched for in it, in any case of letters.

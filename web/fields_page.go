@@ -122,6 +122,7 @@ func (s *Server) fieldsList(w http.ResponseWriter, r *http.Request) error {
 		Sorts:     choices(q.text("sort"), "name", "raw", "noise", "candidate_only", "control_only", "excess", "compared"),
 		JSON:      s.fieldsExport(q, ""), CSV: s.fieldsExport(q, "csv"),
 	}
+	page.Keep = q.along("q", "route", "standing", "test", "sort", "cursor")
 	verdict := verdictOf(snap, route)
 	if route == "" {
 		verdict = snap.Verdict

@@ -20,6 +20,7 @@ type optionView struct {
 type listPage struct {
 	frame
 	Query  map[string]string // the filters as they were given, for the form
+	Keep   []hidden          // the page's other parameters, that the form sends along
 	Chips  []chip
 	Plain  string   // the address of the list without any filter
 	First  string   // of its first page; empty: this is it
@@ -58,11 +59,34 @@ func (s *Server) listPageOf(q query, snap *store.Snapshot, names ...string) list
 	return page
 }
 
+// orphaned is the address of the list without what means nothing any more, since the form was sent with one of its inputs
+// empty; empty: there is nothing of the kind.
+func (q query) orphaned(inputs ...string) string {
+	var alone []string
+	for _, name := range inputs {
+		if q.values.Has(name) && q.text(name) == "" {
+			alone = append(alone, q.leaning(name)...)
+		}
+	}
+	changes := []string{}
+	for _, name := range alone {
+		if q.text(name) != "" {
+			changes = append(changes, name, "")
+		}
+	}
+	if len(changes) == 0 {
+		return ""
+	}
+	return q.address("", changes...)
+}
+
 // filterWords names a filter for people.
 func filterWords(name string) string {
 	switch name {
 	case "at_field":
 		return "there"
+	case "attribute":
+		return "requests"
 	case "result":
 		return "whole request"
 	case "role":

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 
 	"shadowdiff/diff"
 )
@@ -76,6 +79,68 @@ func TestSamplesByAttribute(t *testing.T) {
 	if fmt.Sprint(whole) != fmt.Sprint(paged) || len(whole) < 4 {
 		t.Errorf("whole %v, by threes %v", whole, paged)
 	}
+}
+
+// The form of the list keeps what the request is to have, which is one filter with one way out; without the route that it is of
+// it means nothing, and goes with it.
+func TestTheFormKeepsTheAttribute(t *testing.T) {
+	r := newRig(t, market(10.25), market(10), nil)
+	r.comparer.Profile(r.db.Redactor)
+	r.ask(12, "/price?currency=EUR")
+	r.ask(8, "/price")
+	chosen := []string{"field", "body.price", "at_field", "candidate_only", "test", "value", "attribute", "query.currency", "is", "one_of", "value", `["EUR","USD"]`}
+	sent := formOf(parsePage(t, r.get(having("/samples", chosen...))))
+	for i := 0; i < len(chosen); i += 2 {
+		if got := sent[chosen[i]]; len(got) != 1 || got[0] != chosen[i+1] {
+			t.Errorf("the form sends %s=%q", chosen[i], got)
+		}
+	}
+	page := r.get("/samples?" + sent.Encode())
+	mustHold(t, "what the form asks for", page, `<span>requests</span> <b>with query.currency = EUR or USD</b>`)
+	if out := having("/samples", "field", "body.price", "at_field", "candidate_only", "test", "value"); !slices.Contains(linksOn(parsePage(t, page)), out) {
+		t.Errorf("no way out of the attribute alone, to %s", out)
+	}
+
+	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	sent.Set("route", "")
+	if a := r.do(http.MethodGet, "/samples?"+sent.Encode(), ""); a.status != http.StatusSeeOther ||
+		a.header.Get("Location") != listPath("/samples", "field", "body.price", "at_field", "candidate_only", "test", "value") {
+		t.Errorf("without the route: %d %s", a.status, a.header.Get("Location"))
+	}
+	sent = formOf(parsePage(t, r.get(having("/samples", "field", "body.price", "value", "10", "role", "candidate"))))
+	sent.Set("field", "")
+	if a := r.do(http.MethodGet, "/samples?"+sent.Encode(), ""); a.header.Get("Location") != having("/samples") {
+		t.Errorf("a value without its field: %d %s", a.status, a.header.Get("Location"))
+	}
+}
+
+// formOf is what the form of filters of a page sends when it is submitted untouched.
+func formOf(page *html.Node) url.Values {
+	sent := url.Values{}
+	for form := range page.Descendants() {
+		if attr(form, "class") != "filters" {
+			continue
+		}
+		for n := range form.Descendants() {
+			switch n.Data {
+			case "input":
+				sent.Add(attr(n, "name"), attr(n, "value"))
+			case "select":
+				sent.Add(attr(n, "name"), chosenIn(n))
+			}
+		}
+	}
+	return sent
+}
+
+// chosenIn is the value of a select.
+func chosenIn(list *html.Node) string {
+	for n := range list.Descendants() {
+		if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "selected" }) {
+			return attr(n, "value")
+		}
+	}
+	return ""
 }
 
 // What is redacted or withheld is found by no value, and what cannot be asked is refused with a reason.

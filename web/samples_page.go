@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,11 +44,18 @@ type samplesHead struct {
 	Fewer   bool // fewer are kept than were counted
 }
 
+// samplesAsked are the filters that the form of the page asks for.
+var samplesAsked = [...]string{"route", "field", "at_field", "result", "since", "until"}
+
 // samplesList answers GET /samples.
 func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r, sampleParameters[:]...)
 	if err != nil {
 		return err
+	}
+	if to := q.orphaned(samplesAsked[:]...); to != "" {
+		http.Redirect(w, r, s.prefix+to, http.StatusSeeOther)
+		return nil
 	}
 	filter, err := s.sampleFilter(r, q)
 	if err != nil {
@@ -66,7 +74,7 @@ func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := &samplesPage{
-		listPage: s.listPageOf(q, snap, "route", "field", "at_field", "test", "attribute", "value", "role", "result", "since", "until"),
+		listPage: s.samplesFiltered(q, snap, filter),
 		AtField:  filter.Field != "", JSON: q.elsewhere("/api/v1/samples"), HAR: q.elsewhere("/api/v1/samples", "format", "har"),
 		Results: choices(q.text("result"), "candidate_only", "control_only", "both", "agree"),
 		There:   choices(q.text("at_field"), "candidate_only", "control_only", "both", "agree", "candidate", "control", "candidate_graver", "candidate_agrees"),
@@ -91,6 +99,24 @@ func (s *Server) samplesList(w http.ResponseWriter, r *http.Request) error {
 	page.frame = s.frameFor(r, snap, "Samples")
 	page.Here = "overview"
 	return s.render(w, r, http.StatusOK, "samples", page)
+}
+
+// samplesFiltered has the filters of a list of samples. What the request is to have is one of them, in words.
+func (s *Server) samplesFiltered(q query, snap *store.Snapshot, f sampleFilter) listPage {
+	names := []string{"route", "field", "at_field", "test", "role", "result", "since", "until"}
+	if f.having == nil {
+		names = slices.Insert(names, 4, "value")
+	}
+	page := s.listPageOf(q, snap, names...)
+	if f.having != nil {
+		var words strings.Builder
+		for _, p := range havingWords(f.chosen, f.having) {
+			words.WriteString(p.Text)
+		}
+		page.Chips = append(page.Chips, chip{filterWords("attribute"), words.String(), q.without("attribute")})
+	}
+	page.Keep = q.along(append(samplesAsked[:], "cursor")...)
+	return page
 }
 
 // choices are the words of a filter, and which of them is chosen.
