@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -36,19 +35,9 @@ func (db *DB) Activity(ctx context.Context, limit int) ([]Activity, error) {
 // FindActivity lists what was changed, newest first, and tells whether older entries follow: they are those Before the ID
 // of the last.
 func (db *DB) FindActivity(ctx context.Context, f ActivityFilter) (list []Activity, more bool, err error) {
-	where, args := []string{"TRUE"}, []any{}
-	and := func(wanted bool, condition string, value any) {
-		if wanted {
-			where, args = append(where, condition), append(args, value)
-		}
-	}
-	and(f.Actor != "", "actor = ?", f.Actor)
-	and(f.Action != "", "action = ?", f.Action)
-	and(!f.Since.IsZero(), "time >= ?", micros(f.Since))
-	and(!f.Until.IsZero(), "time < ?", micros(f.Until))
-	and(f.Before > 0, "id < ?", f.Before)
+	where := f.conditions()
 	rows, err := db.file.read.QueryContext(ctx, `SELECT id, time, actor, action, detail FROM activity
-		WHERE `+strings.Join(where, " AND ")+` ORDER BY id DESC LIMIT ?`, append(args, pageSize(f.Limit)+1)...)
+		WHERE `+where.String()+` ORDER BY id DESC LIMIT ?`, append(where.args, pageSize(f.Limit)+1)...)
 	list, err = scanAll(rows, err, func(scan func(...any) error, a *Activity) error {
 		var at int64
 		err := scan(&a.ID, &at, &a.Actor, &a.Action, &a.Detail)
@@ -58,16 +47,34 @@ func (db *DB) FindActivity(ctx context.Context, f ActivityFilter) (list []Activi
 	if err != nil {
 		return nil, false, fmt.Errorf("read activity: %w", err)
 	}
-	if more = len(list) > pageSize(f.Limit); more {
-		list = list[:pageSize(f.Limit)]
-	}
+	list, more = firstPage(list, pageSize(f.Limit))
 	return list, more, nil
 }
 
+func (f *ActivityFilter) conditions() (where conditions) {
+	if f.Actor != "" {
+		where.and("actor = ?", f.Actor)
+	}
+	if f.Action != "" {
+		where.and("action = ?", f.Action)
+	}
+	if !f.Since.IsZero() {
+		where.and("time >= ?", micros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		where.and("time < ?", micros(f.Until))
+	}
+	if f.Before > 0 {
+		where.and("id < ?", f.Before)
+	}
+	return where
+}
+
+const insertActivity = `INSERT INTO activity (time, actor, action, detail) VALUES (?, ?, ?, ?)`
+
 // LogActivity adds one entry, at the present time.
 func (db *DB) LogActivity(ctx context.Context, actor, action, detail string) error {
-	_, err := db.file.write.ExecContext(ctx, `INSERT INTO activity (time, actor, action, detail) VALUES (?, ?, ?, ?)`,
-		micros(time.Now()), actor, action, detail)
+	_, err := db.file.write.ExecContext(ctx, insertActivity, micros(time.Now()), actor, action, detail)
 	if err != nil {
 		return fmt.Errorf("log activity: %w", err)
 	}

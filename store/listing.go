@@ -26,27 +26,18 @@ type Filter struct {
 // ErrCursor is what Samples answers to a cursor that no page before has given out.
 var ErrCursor = errors.New("unknown cursor")
 
-// pageSize is how many items a page has.
-func pageSize(limit int) int {
-	if limit <= 0 {
-		return 50
-	}
-	return min(limit, 500)
-}
-
 // Samples lists stored exchanges, newest first, without bodies; next is empty on the last page. Pages that follow one
 // another miss nothing and repeat nothing, whatever is added meanwhile.
 func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next string, err error) {
 	if f.Route, err = db.routeOf(ctx, f); err != nil {
 		return nil, "", fmt.Errorf("list samples: %w", err)
 	}
-	where, args, err := db.sampleConditions(f)
+	where, err := db.sampleConditions(f)
 	if err != nil {
 		return nil, "", err
 	}
-	query := `SELECT id, run, exchange, time, route, result, redactions, head FROM sample WHERE ` + where + ` ORDER BY time DESC, id DESC LIMIT ?`
-	args = append(args, pageSize(f.Limit)+1) // one more than the page, to know whether another follows
-	rows, err := db.file.read.QueryContext(ctx, query, args...)
+	rows, err := db.file.read.QueryContext(ctx, `SELECT id, run, exchange, time, route, result, redactions, head FROM sample
+		WHERE `+where.String()+` ORDER BY time DESC, id DESC LIMIT ?`, append(where.args, pageSize(f.Limit)+1)...)
 	items, err = scanAll(rows, err, func(scan func(...any) error, item **Sample) error {
 		s := &Sample{}
 		var packedHead []byte
@@ -60,9 +51,9 @@ func (db *DB) Samples(ctx context.Context, f Filter) (items []*Sample, next stri
 	if err != nil {
 		return nil, "", fmt.Errorf("list samples: %w", err)
 	}
-	if size := pageSize(f.Limit); len(items) > size {
-		items = items[:size]
-		next = items[size-1].Cursor()
+	items, more := firstPage(items, pageSize(f.Limit))
+	if more {
+		next = items[len(items)-1].Cursor()
 	}
 	return items, next, nil
 }
@@ -74,48 +65,53 @@ func (db *DB) CountSamples(ctx context.Context, f Filter, most int64) (n int64, 
 	if f.Route, err = db.routeOf(ctx, f); err != nil {
 		return 0, fmt.Errorf("count samples: %w", err)
 	}
-	where, args, err := db.sampleConditions(f)
+	where, err := db.sampleConditions(f)
 	if err != nil {
 		return 0, err
 	}
-	query := `SELECT count(*) FROM (SELECT 1 FROM sample WHERE ` + where + ` LIMIT ?)`
-	if err := db.file.read.QueryRowContext(ctx, query, append(args, most)...).Scan(&n); err != nil {
+	query := `SELECT count(*) FROM (SELECT 1 FROM sample WHERE ` + where.String() + ` LIMIT ?)`
+	if err := db.file.read.QueryRowContext(ctx, query, append(where.args, most)...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count samples: %w", err)
 	}
 	return n, nil
 }
 
-// sampleConditions are what a filter asks of a row, without its limit.
-func (db *DB) sampleConditions(f Filter) (where string, args []any, err error) {
-	all := []string{"run = ?"}
-	args = []any{db.runOf(f)}
-	and := func(condition string, values ...any) {
-		all = append(all, condition)
-		args = append(args, values...)
+// LatestSamples lists the ids of the samples of any run, the latest first, so many at most.
+func (db *DB) LatestSamples(ctx context.Context, most int) ([]int64, error) {
+	rows, err := db.file.read.QueryContext(ctx, `SELECT id FROM sample ORDER BY time DESC, id DESC LIMIT ?`, most)
+	ids, err := scanAll(rows, err, func(scan func(...any) error, id *int64) error { return scan(id) })
+	if err != nil {
+		return nil, fmt.Errorf("list the latest samples: %w", err)
 	}
+	return ids, nil
+}
+
+// sampleConditions are what a filter asks of a row, without its limit.
+func (db *DB) sampleConditions(f Filter) (where conditions, err error) {
+	where.and("run = ?", db.runOf(f))
 	if f.Route != "" {
-		and("route = ?", f.Route)
+		where.and("route = ?", f.Route)
 	}
 	if f.Field != "" {
-		and("EXISTS (SELECT 1 FROM sample_field WHERE sample = id AND field = ?)", f.Field)
+		where.and("EXISTS (SELECT 1 FROM sample_field WHERE sample = id AND field = ?)", f.Field)
 	}
 	if f.Result != "" {
-		and("result = ?", string(f.Result))
+		where.and("result = ?", string(f.Result))
 	}
 	if !f.Since.IsZero() {
-		and("time >= ?", micros(f.Since))
+		where.and("time >= ?", micros(f.Since))
 	}
 	if !f.Until.IsZero() {
-		and("time < ?", micros(f.Until))
+		where.and("time < ?", micros(f.Until))
 	}
 	if f.Cursor != "" {
 		at, id, err := parseCursor(f.Cursor)
 		if err != nil {
-			return "", nil, err
+			return where, err
 		}
-		and("(time, id) < (?, ?)", at, id)
+		where.and("(time, id) < (?, ?)", at, id)
 	}
-	return strings.Join(all, " AND "), args, nil
+	return where, nil
 }
 
 // Cursor is where a list that was cut behind this sample goes on: its time and id.

@@ -39,23 +39,6 @@ func loadTallies(ctx context.Context, from querier, run int64) (*diff.Tallies, e
 	return load.all, nil
 }
 
-// scanAll reads all rows of a query; err is that of the query itself.
-func scanAll[T any](rows *sql.Rows, err error, one func(scan func(...any) error, v *T) error) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		var v T
-		if err := one(rows.Scan, &v); err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
-}
-
 // each hands every row of a query over this run to one.
 func (l *loader) each(query string, one func(scan func(...any) error) error, more ...any) error {
 	rows, err := l.from.QueryContext(l.ctx, query, append([]any{l.run}, more...)...)

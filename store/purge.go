@@ -131,7 +131,7 @@ func (d *database) deleteRows(ctx context.Context, p Purge, runs []int64, told A
 		{`DELETE FROM sample WHERE ` + samples, args},
 		{`DELETE FROM profile WHERE ` + profiles, others},
 		{`DELETE FROM attribute WHERE ` + profiles, others},
-		{`INSERT INTO activity (time, actor, action, detail) VALUES (?, ?, ?, ?)`, []any{micros(told.Time), told.Actor, told.Action, told.Detail}},
+		{insertActivity, []any{micros(told.Time), told.Actor, told.Action, told.Detail}},
 	} {
 		if _, err := tx.ExecContext(ctx, step.statement, step.args...); err != nil {
 			return err

@@ -38,9 +38,9 @@ func (db *DB) Runs(ctx context.Context, limit int, cursor string) (items []RunRe
 	if err != nil {
 		return nil, "", fmt.Errorf("list runs: %w", err)
 	}
-	if size := pageSize(limit); len(list) > size {
-		list = list[:size]
-		next = strconv.FormatInt(list[size-1].ID, 36)
+	list, more := firstPage(list, pageSize(limit))
+	if more {
+		next = strconv.FormatInt(list[len(list)-1].ID, 36)
 	}
 	until, cancel := context.WithTimeout(ctx, judgeFor)
 	defer cancel()

@@ -81,7 +81,6 @@ func (db *DB) writeFresh(ctx context.Context, tx *sql.Tx) error {
 	if aside == nil {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO activity (time, actor, action, detail) VALUES (?, 'store', 'set aside', ?)`,
-		micros(aside.Time), aside.Path+": "+aside.Why)
+	_, err := tx.ExecContext(ctx, insertActivity, micros(aside.Time), "store", "set aside", aside.Path+": "+aside.Why)
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"shadowdiff/diff"
 )
@@ -41,9 +40,7 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	if list, err = db.readWindow(ctx, query, args); err != nil {
 		return nil, false, fmt.Errorf("read window: %w", err)
 	}
-	if more = len(list) > f.Limit; more {
-		list = list[:f.Limit]
-	}
+	list, more = firstPage(list, f.Limit)
 	return list, more, nil
 }
 
@@ -99,18 +96,21 @@ const (
 
 func windowQuery(f Filter, test *diff.Test, after After, few bool) (query string, args []any) {
 	since, until := f.window()
-	where, args := []string{"n.run = ?1"}, []any{f.Run, since, until}
-	and := func(wanted bool, condition string, values ...any) {
-		if wanted {
-			where, args = append(where, condition), append(args, values...)
-		}
+	where := conditions{texts: []string{"n.run = ?1"}, args: []any{f.Run, since, until}}
+	if !few {
+		where.and("n.last > ?2 AND n.first < ?3")
 	}
-	and(!few, "n.last > ?2 AND n.first < ?3")
-	and(f.Route != "", "n.route = ?", f.Route)
-	and(f.Field != "", "n.field = ?", f.Field)
-	and(after != After{}, "(n.route, n.field, n.test) > (?, ?, ?)", after.Route, after.Field, after.Test)
+	if f.Route != "" {
+		where.and("n.route = ?", f.Route)
+	}
+	if f.Field != "" {
+		where.and("n.field = ?", f.Field)
+	}
+	if (after != After{}) {
+		where.and("(n.route, n.field, n.test) > (?, ?, ?)", after.Route, after.Field, after.Test)
+	}
 	if test != nil {
-		and(true, "n.test = ?", test.String())
+		where.and("n.test = ?", test.String())
 	}
 	names := ""
 	if f.Field != "" && f.Route == "" {
@@ -121,5 +121,5 @@ func windowQuery(f Filter, test *diff.Test, after After, few bool) (query string
 		query, group = windowByMoment, ""
 	}
 	const order = ` ORDER BY n.route, n.field, n.test LIMIT `
-	return query + ` WHERE ` + strings.Join(where, " AND ") + group + order + strconv.Itoa(f.Limit+1), args
+	return query + ` WHERE ` + where.String() + group + order + strconv.Itoa(f.Limit+1), where.args
 }

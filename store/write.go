@@ -70,27 +70,6 @@ const earliest = ` ON CONFLICT (run, route, field, test) DO UPDATE
 	SET ordinal = excluded.ordinal, time = excluded.time, requests = excluded.requests, alpha = excluded.alpha
 	WHERE (excluded.time, excluded.requests) < (confirmation.time, confirmation.requests)`
 
-// upsert inserts a row, or replaces the one with the same first keys columns.
-func upsert(table string, keys int, columns ...string) string {
-	names, marks, key, sets := "", "", "", ""
-	for i, c := range columns {
-		sep := ", "
-		if i == 0 {
-			sep = ""
-		}
-		names, marks = names+sep+c, marks+sep+"?"
-		switch {
-		case i < keys:
-			key += sep + c
-		case i == keys:
-			sets += c + " = excluded." + c
-		default:
-			sets += ", " + c + " = excluded." + c
-		}
-	}
-	return "INSERT INTO " + table + " (" + names + ") VALUES (" + marks + ") ON CONFLICT (" + key + ") DO UPDATE SET " + sets
-}
-
 // writer writes one run's backlog within one transaction.
 type writer struct {
 	ctx  context.Context
