@@ -9,7 +9,6 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"shadowdiff/diff"
-	"shadowdiff/normalize"
 )
 
 // Contrast sets two runs side by side, field by field: what was different then and what is now. It is descriptive: each
@@ -208,16 +207,10 @@ func (s *Side) judge(found *diff.Finding, test diff.Test, alpha float64) {
 
 // fieldTally finds one field's counts; without a route those of transport over all of them.
 func fieldTally(all *diff.Tallies, route, field string) *diff.FieldTally {
-	if route == "" && field == string(normalize.FieldTransport) {
+	if route == "" && field == transportField {
 		return all.AllTransport()
 	}
-	i, found := slices.BinarySearchFunc(all.Fields, fieldKey{route, field}, func(f *diff.FieldTally, key fieldKey) int {
-		return cmp.Or(strings.Compare(f.Route, key.route), strings.Compare(f.Field, key.field))
-	})
-	if !found {
-		return nil
-	}
-	return all.Fields[i]
+	return findField(all, route, field)
 }
 
 // fate decides what has become of a difference that is confirmed in one run at least.
@@ -230,7 +223,7 @@ func (c *contrasting) fate(row *Contrasted) (Fate, string) {
 		return FateStill, "confirmed in both runs"
 	case is.Confirmed && was.CandidateOnly > 0:
 		return FateNewConfirmed, "seen then in " + times(was) + " and not confirmed; confirmed now"
-	case is.Confirmed && would(is.ExcessBounds[0], was.Compared, c.now.Verdict.Alpha):
+	case is.Confirmed && wouldShow(is.ExcessBounds[0], was.Compared, c.now.Verdict.Alpha):
 		return FateNew, "not seen then in " + requests(was.Compared) + "; confirmed now"
 	case is.Confirmed && was.Compared == 0:
 		return FateNewConfirmed, "confirmed now; then its route was not compared"
@@ -243,9 +236,9 @@ func (c *contrasting) fate(row *Contrasted) (Fate, string) {
 	}
 	observed := float64(was.CandidateOnly) / float64(max(1, was.Compared))
 	switch alpha := c.then.Verdict.Alpha; {
-	case would(was.ExcessBounds[0], is.Compared, alpha):
+	case wouldShow(was.ExcessBounds[0], is.Compared, alpha):
 		return FateGone, "gone: not seen in " + requests(is.Compared) + ", of which the least rate proven then would have shown it"
-	case would(observed, is.Compared, alpha):
+	case wouldShow(observed, is.Compared, alpha):
 		return FateNotSeen, "not seen again in " + requests(is.Compared)
 	}
 	if is.Compared == 0 {
@@ -254,8 +247,8 @@ func (c *contrasting) fate(row *Contrasted) (Fate, string) {
 	return FateTooFew, "too few requests to say: not seen again in " + requests(is.Compared)
 }
 
-// would tells whether what happens in this share of requests would be seen in n of them, but for a chance of alpha.
-func would(rate float64, n int64, alpha float64) bool {
+// wouldShow tells whether what happens in this share of requests would be seen in n of them, but for a chance of alpha.
+func wouldShow(rate float64, n int64, alpha float64) bool {
 	return rate > 0 && float64(n)*math.Log1p(-min(rate, 1-1e-12)) <= math.Log(alpha)
 }
 
@@ -309,6 +302,3 @@ func apart(a, b *Side) bool {
 	spread := math.Sqrt(all * (1 - all) * (1/float64(a.Compared) + 1/float64(b.Compared)))
 	return math.Abs(a.noiseRate()-b.noiseRate()) > 4*spread
 }
-
-// CurrentName is what the name of a route has become by folding, whatever the run in force counts under it.
-func (db *DB) CurrentName(route string) string { return db.deps.Names.Current(route) }

@@ -28,8 +28,8 @@ type copied struct {
 	result   diff.Result
 	fields   []diff.FieldComparison
 	cut      [4]bool // bodies left out: request, then by role
-	cand     []diff.Difference
-	ctrl     []diff.Difference
+
+	candidate, control []diff.Difference
 }
 
 // copySize is what copyExchange will take, in bytes.
@@ -73,8 +73,8 @@ func copyExchange(c *diff.Comparison) *copied {
 		size:     int64(len(ex.Request.Body)),
 		result:   c.Result,
 		fields:   slices.Clone(c.Fields),
-		cand:     slices.Clone(c.Candidate),
-		ctrl:     slices.Clone(c.Control),
+
+		candidate: slices.Clone(c.Candidate), control: slices.Clone(c.Control),
 	}
 	if k.decoded = [3]int64{-1, -1, -1}; c.Sizes != nil {
 		k.decoded = *c.Sizes

@@ -116,7 +116,7 @@ func TestSlugsBecomeOneRoute(t *testing.T) {
 	if got := first.Tallies.Routes; len(got) != 2 || got[1].Route != own {
 		t.Fatalf("routes before the fold: %q", routes(first.Tallies))
 	}
-	confirmed := findField(t, first.Tallies, own, "body.price").Tests[diff.TestValue].Confirmed
+	confirmed := counted(t, first.Tallies, own, "body.price").Tests[diff.TestValue].Confirmed
 	kept := first.SampleIDs(own, "body.price")
 	if confirmed == nil || len(kept) != 10 {
 		t.Fatalf("before the fold: confirmed %v, samples %v", confirmed, kept)
@@ -147,7 +147,7 @@ func TestSlugsBecomeOneRoute(t *testing.T) {
 			t.Errorf("%s: routes %q, want %q", name, got, want)
 		}
 		checkSums(t, s.db, s.run)
-		at := findField(t, snap.Tallies, "GET /products/{id}", "body.at")
+		at := counted(t, snap.Tallies, "GET /products/{id}", "body.at")
 		if at.Raw != 64 || at.Noise != 65 || at.Tests[diff.TestValue].Both != 64 || at.Tests[diff.TestValue].ControlOnly != 1 {
 			t.Errorf("%s: the field is %+v", name, at)
 		}
@@ -204,15 +204,14 @@ func TestSlugsBecomeOneRoute(t *testing.T) {
 	}
 }
 
-func findField(t *testing.T, all *diff.Tallies, route, name string) *diff.FieldTally {
+// counted is findField for one that must be there.
+func counted(t *testing.T, all *diff.Tallies, route, name string) *diff.FieldTally {
 	t.Helper()
-	for _, f := range all.Fields {
-		if f.Route == route && f.Field == name {
-			return f
-		}
+	f := findField(all, route, name)
+	if f == nil {
+		t.Fatalf("%s of %s was not counted", name, route)
 	}
-	t.Fatalf("%s of %s was not counted", name, route)
-	return nil
+	return f
 }
 
 // What was confirmed for one product stays confirmed for all of them, with the time and the requests it had; of several
@@ -230,7 +229,7 @@ func TestConfirmationsOutliveAFold(t *testing.T) {
 		}
 	}
 	flush(t, s.db)
-	earliest := findField(t, s.db.Snapshot().Tallies, "GET /products/"+slug(64), "body.price").Tests[diff.TestValue].Confirmed
+	earliest := counted(t, s.db.Snapshot().Tallies, "GET /products/"+slug(64), "body.price").Tests[diff.TestValue].Confirmed
 	if earliest == nil {
 		t.Fatal("20 of 20 are not confirmed")
 	}
@@ -246,13 +245,13 @@ func TestConfirmationsOutliveAFold(t *testing.T) {
 		}
 	}
 	flush(t, s.db)
-	price := findField(t, s.db.Snapshot().Tallies, "GET /products/{id}", "body.price").Tests[diff.TestValue]
+	price := counted(t, s.db.Snapshot().Tallies, "GET /products/{id}", "body.price").Tests[diff.TestValue]
 	if price.Confirmed == nil || *price.Confirmed != *earliest || price.CandidateOnly != 65*20 {
 		t.Errorf("of %d confirmed, the earliest as %+v, is left %+v of %d", confirmed, earliest, price.Confirmed, price.CandidateOnly)
 	}
 	closeStore(t, s.db)
 	s = newShop(t, cfg)
-	again := findField(t, s.db.Snapshot().Tallies, "GET /products/{id}", "body.price").Tests[diff.TestValue]
+	again := counted(t, s.db.Snapshot().Tallies, "GET /products/{id}", "body.price").Tests[diff.TestValue]
 	if again.Confirmed == nil || *again.Confirmed != *earliest || again.Order != price.Order {
 		t.Errorf("after a restart it is %+v as number %d, was number %d", again.Confirmed, again.Order, price.Order)
 	}
@@ -415,7 +414,7 @@ func TestFirstSchemaIsMigrated(t *testing.T) {
 		if got := routes(s.db.Snapshot().Tallies); !slices.Equal(got, want) {
 			t.Errorf("%d: routes %q, want %q", round, got, want)
 		}
-		price := findField(t, s.db.Snapshot().Tallies, "GET /products/featured", "body.price").Tests[diff.TestValue]
+		price := counted(t, s.db.Snapshot().Tallies, "GET /products/featured", "body.price").Tests[diff.TestValue]
 		if price.Confirmed == nil || price.Confirmed.Requests != 30 {
 			t.Errorf("%d: the confirmation of before is %+v", round, price.Confirmed)
 		}

@@ -43,7 +43,7 @@ type headOfResponse struct {
 	Status   int        `json:"status,omitempty"`
 	Header   headFields `json:"header,omitempty"`
 	Trailer  headFields `json:"trailer,omitempty"`
-	Size     int64      `json:"size,omitempty"`
+	Size     int64      `json:"size,omitempty"`    // of the body as sent, whatever is kept of it
 	Decoded  *int64     `json:"decoded,omitempty"` // likewise of the decoded body
 	Over     bool       `json:"over,omitempty"`
 	Hash     string     `json:"hash,omitempty"` // hex, when over

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -140,10 +141,7 @@ func (l *loader) fieldRows() error {
 
 // compareFields has fields in the order of Tallies.
 func compareFields(a, b *diff.FieldTally) int {
-	if by := strings.Compare(a.Route, b.Route); by != 0 {
-		return by
-	}
-	return strings.Compare(a.Field, b.Field)
+	return cmp.Or(strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field))
 }
 
 func (l *loader) tests() error {

@@ -85,7 +85,7 @@ func TestMinutesAreCountedInADatabaseOfBefore(t *testing.T) {
 	execOn(t, cfg.Path, step("0001_first.sql")+"BEGIN;"+string(rows)+"COMMIT;"+step("0002_route_fold.sql")+"PRAGMA user_version = 2")
 	db := openStore(t, cfg, Deps{})
 	run := startRun(t, db, candidateV1)
-	price := findField(t, db.Snapshot().Tallies, "GET /products/featured", "body.price").Tests[diff.TestValue]
+	price := counted(t, db.Snapshot().Tallies, "GET /products/featured", "body.price").Tests[diff.TestValue]
 	if price.CandidateOnly != 30 || price.Minutes != (diff.Minutes{}) {
 		t.Fatalf("of before: %+v", price)
 	}
@@ -97,7 +97,7 @@ func TestMinutesAreCountedInADatabaseOfBefore(t *testing.T) {
 	closeStore(t, db)
 	db = openStore(t, cfg, Deps{})
 	startRun(t, db, candidateV1)
-	price = findField(t, db.Snapshot().Tallies, "GET /products/featured", "body.price").Tests[diff.TestValue]
+	price = counted(t, db.Snapshot().Tallies, "GET /products/featured", "body.price").Tests[diff.TestValue]
 	if m := price.Minutes; price.CandidateOnly != 33 || m.Candidate != 2 || m.Lean != 1 {
 		t.Errorf("after three more: %+v", price)
 	}

@@ -200,15 +200,14 @@ func (w *writer) move(text string, former []string, moved map[string]string) err
 // name was read. It is the name itself where that still stands.
 func (db *DB) CurrentRoute(route string) string {
 	now := db.deps.Names.Current(route)
-	if now != route {
-		for _, r := range db.Snapshot().Tallies.Routes {
-			if r.Route == route {
-				return route
-			}
-		}
+	if now != route && findRoute(db.Snapshot().Tallies, route) != nil {
+		return route
 	}
 	return now
 }
+
+// CurrentName is what the name of a route has become by folding, whatever the run in force counts under it.
+func (db *DB) CurrentName(route string) string { return db.deps.Names.Current(route) }
 
 // routeOf is the name under which a filter's route is found in its run.
 func (db *DB) routeOf(ctx context.Context, f Filter) (string, error) {

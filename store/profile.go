@@ -101,13 +101,6 @@ func (p *profileLedger) again() {
 	}
 }
 
-// pending tells whether something is not on the disk.
-func (p *profileLedger) pending() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.profiles.Pending() || p.attributes.Pending()
-}
-
 // profileRows are what one transaction writes.
 type profileRows struct {
 	profiles   []*diff.FieldProfile

@@ -211,6 +211,13 @@ func TestProfilesAreWrittenAtLeisure(t *testing.T) {
 	}
 }
 
+// pending tells whether something is not on the disk.
+func (p *profileLedger) pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.profiles.Pending() || p.attributes.Pending()
+}
+
 // secret is planted wherever something may be redacted.
 const secret = "s3cr3t-Pl4nted"
 

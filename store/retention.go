@@ -10,8 +10,9 @@ import (
 )
 
 // What gives way when the database is larger than it may be, in this order: samples, the oldest first; the series of
-// fields, minutes before hours before days and of these the oldest, with their names; the series of routes likewise; what runs that are over
-// know of fields without a confirmation. Run totals, routes' totals, confirmations, and the series of whole runs never do.
+// fields, minutes before hours before days and of these the oldest, with their names; the series of routes likewise; what
+// runs that are over know of fields without a confirmation. Run totals, routes' totals, confirmations, and the series of
+// whole runs never do.
 
 const (
 	detailsAtOnce = 500   // fields of a run that is over that one transaction removes

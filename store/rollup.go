@@ -12,22 +12,19 @@ const (
 	daysAfter  = 14 * 24 * time.Hour // hours become days
 )
 
-// fold adds the oldest minute to its hour, if that is a day ago, or else the oldest hour to its day, if that is two weeks
+// rollUp adds the oldest minute to its hour, if that is a day ago, or else the oldest hour to its day, if that is two weeks
 // ago: one in one transaction, so that the next flush does not wait. Minutes that the memory still holds are left alone,
 // since the next flush writes them again.
-func (db *DB) fold(ctx context.Context, now time.Time) (more bool, err error) {
-	limit := now.Add(-hoursAfter).Unix() / hourSpan * hourSpan
-	for _, l := range db.ledgers.all() {
-		limit = min(limit, l.oldestMinute()/hourSpan*hourSpan)
-	}
-	if more, err := db.foldOldest(ctx, minuteSpan, hourSpan, limit); more || err != nil {
+func (db *DB) rollUp(ctx context.Context, now time.Time) (more bool, err error) {
+	limit := min(now.Add(-hoursAfter).Unix(), db.heldMinutes()) / hourSpan * hourSpan
+	if more, err := db.rollUpOldest(ctx, minuteSpan, hourSpan, limit); more || err != nil {
 		return more, err
 	}
-	return db.foldOldest(ctx, hourSpan, daySpan, now.Add(-daysAfter).Unix()/daySpan*daySpan)
+	return db.rollUpOldest(ctx, hourSpan, daySpan, now.Add(-daysAfter).Unix()/daySpan*daySpan)
 }
 
-// foldOldest adds the oldest rows of one span that begin before limit to those of a longer one.
-func (db *DB) foldOldest(ctx context.Context, span, into, limit int64) (more bool, err error) {
+// rollUpOldest adds the oldest rows of one span that begin before limit to those of a longer one.
+func (db *DB) rollUpOldest(ctx context.Context, span, into, limit int64) (more bool, err error) {
 	var oldest sql.NullInt64
 	err = db.file.read.QueryRowContext(ctx, `SELECT min(begin) FROM run_series WHERE span = ? AND begin < ?`, span, limit).Scan(&oldest)
 	if err != nil || !oldest.Valid {
@@ -35,7 +32,7 @@ func (db *DB) foldOldest(ctx context.Context, span, into, limit int64) (more boo
 	}
 	err = db.transact(ctx, func(tx *sql.Tx) error {
 		for _, table := range seriesTables {
-			if _, err := tx.ExecContext(ctx, table.fold, span, oldest.Int64, into, oldest.Int64/into*into); err != nil {
+			if _, err := tx.ExecContext(ctx, table.rollUp, span, oldest.Int64, into, oldest.Int64/into*into); err != nil {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table.name+` WHERE span = ? AND begin = ?`, span, oldest.Int64); err != nil {
@@ -45,13 +42,13 @@ func (db *DB) foldOldest(ctx context.Context, span, into, limit int64) (more boo
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("fold series: %w", err)
+		return false, fmt.Errorf("roll series up: %w", err)
 	}
 	return true, nil
 }
 
 // seriesTable is a table of series and what is said to it.
-type seriesTable struct{ name, fold string }
+type seriesTable struct{ name, rollUp string }
 
 // seriesTables are those that hold counts over time. The last is that which the others need.
 var seriesTables = [...]seriesTable{

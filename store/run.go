@@ -135,7 +135,7 @@ func (db *DB) inForce(ctx context.Context, b *Beginning) (*ledger, error) {
 		}
 		return l, nil
 	}
-	row, err := db.runWhere(ctx, `ended = 0 ORDER BY id DESC LIMIT 1`)
+	row, err := db.runWhere(ctx, inForceOnDisk)
 	if errors.Is(err, ErrNotFound) || err == nil && row.print != b.Fingerprint {
 		return nil, nil
 	}
@@ -148,6 +148,9 @@ func (db *DB) inForce(ctx context.Context, b *Beginning) (*ledger, error) {
 	}
 	return l, err
 }
+
+// inForceOnDisk is the condition for the run that was in force when the process before ended.
+const inForceOnDisk = `ended = 0 ORDER BY id DESC LIMIT 1`
 
 // keyAsked is the setting that keeps the name that the configuration asked for last.
 const keyAsked = "run.name"
@@ -258,7 +261,7 @@ func (db *DB) lastRun(ctx context.Context) (Run, error) {
 	if l := db.ledgers.current(); l != nil {
 		return l.run, nil
 	}
-	row, err := db.runWhere(ctx, `ended = 0 ORDER BY id DESC LIMIT 1`)
+	row, err := db.runWhere(ctx, inForceOnDisk)
 	if err != nil {
 		return Run{}, err
 	}

@@ -105,8 +105,8 @@ func (p *packer) pack(c *copied) (row *packed, err error) {
 		}
 		redacted[i] = resp
 	}
-	h.Candidate = p.differences(c.cand, &redacted, multicast.Candidate)
-	h.Control = p.differences(c.ctrl, &redacted, multicast.Secondary)
+	h.Candidate = p.differences(c.candidate, &redacted, multicast.Candidate)
+	h.Control = p.differences(c.control, &redacted, multicast.Secondary)
 	text, err := json.Marshal(&h)
 	if err != nil {
 		return nil, fmt.Errorf("encode head: %w", err)

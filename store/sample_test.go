@@ -56,7 +56,7 @@ func TestSampleComesBackByteForByte(t *testing.T) {
 	expect := &Sample{
 		ID: 1, Run: run.ID, Exchange: ex.ID, Time: noon, Route: "GET /products/{id}", Result: diff.Both,
 		Fields: []string{"body.price", "header.x-odd"}, Request: want.exchange.Request, Responses: want.exchange.Responses,
-		BodyCut: [3]bool{multicast.Secondary: true}, RequestSize: int64(len(want.exchange.Request.Body)), Decoded: *c.Sizes, Candidate: want.cand, Control: want.ctrl,
+		BodyCut: [3]bool{multicast.Secondary: true}, RequestSize: int64(len(want.exchange.Request.Body)), Decoded: *c.Sizes, Candidate: want.candidate, Control: want.control,
 	}
 	if d := cmp.Diff(expect, got); d != "" {
 		t.Errorf("stored (-as it was +as it came back):\n%s", d)

@@ -83,7 +83,8 @@ var ErrNotFound = errors.New("not found")
 
 // Open opens or creates the database and brings its schema up to date. A damaged one of ours is set aside, which Health
 // tells, and a new one begun. Its errors name the file and what to do about it: a file that is no database, is another
-// program's, was written by a newer version, is held by another process, or cannot be written. Nothing runs until Run is called, and no run is in force until StartRun is.
+// program's, was written by a newer version, is held by another process, or cannot be written. Nothing runs until Run is
+// called, and no run is in force until StartRun is.
 func Open(cfg Config, deps Deps) (*DB, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)

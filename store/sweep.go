@@ -16,7 +16,7 @@ const (
 	freeAtOnce = 1000                   // pages that one transaction gives back
 )
 
-// sweep folds old minutes into hours, removes samples that are too old or too much, and gives free room back to the file
+// sweep rolls old minutes up into hours, removes samples that are too old or too much, and gives free room back to the file
 // system, all in small transactions. It ends when nothing is left to do, or soon after until: then it answers true.
 func (db *DB) sweep(ctx context.Context, now, until time.Time) (more bool) {
 	db.flushing.Lock()
@@ -27,7 +27,7 @@ func (db *DB) sweep(ctx context.Context, now, until time.Time) (more bool) {
 	var err error
 steps:
 	for _, step := range []func(context.Context, time.Time) (bool, error){
-		db.fold, db.dropOld, db.dropOver, db.shrink, db.trimActivity,
+		db.rollUp, db.dropOld, db.dropOver, db.shrink, db.trimActivity,
 	} {
 		for more = true; more; {
 			if more, err = step(ctx, now); err != nil || more && time.Now().After(until) {

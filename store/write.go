@@ -280,13 +280,13 @@ func orderOf(all *diff.Tallies, c *diff.Confirmed) int {
 		}
 		return 0
 	}
-	i, found := slices.BinarySearchFunc(all.Fields, &diff.FieldTally{Route: c.Route, Field: c.Field}, compareFields)
-	if !found {
-		return 0
+	if f := findField(all, c.Route, c.Field); f != nil {
+		return f.Tests[c.Test].Order
 	}
-	return all.Fields[i].Tests[c.Test].Order
+	return 0
 }
 
+// findRoute finds one route's counts, without a name those of all together; nil where there are none.
 func findRoute(all *diff.Tallies, route string) *diff.RouteTally {
 	if route == "" {
 		return &all.Total
@@ -297,6 +297,15 @@ func findRoute(all *diff.Tallies, route string) *diff.RouteTally {
 		}
 	}
 	return nil
+}
+
+// findField finds one field's counts; nil where there are none.
+func findField(all *diff.Tallies, route, field string) *diff.FieldTally {
+	i, found := slices.BinarySearchFunc(all.Fields, &diff.FieldTally{Route: route, Field: field}, compareFields)
+	if !found {
+		return nil
+	}
+	return all.Fields[i]
 }
 
 // micros is how times are written down; the zero time is 0.
