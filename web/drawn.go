@@ -18,7 +18,8 @@ type drawnView struct {
 	Runs               []tick
 	Confirmed          []tick
 
-	from, to int64 // Unix seconds
+	from, to int64 // of the first and the last point, in Unix seconds
+	until    int64 // the end of what the last point stands for
 }
 
 // Empty tells that there is nothing to draw.
@@ -30,7 +31,8 @@ func drawnOf(points []store.Point) drawnView {
 		return d
 	}
 	end := points[len(points)-1]
-	d.from, d.to = points[0].Minute.Unix(), max(end.Minute.Unix(), points[0].Minute.Unix()+60)
+	d.from, d.until = points[0].Minute.Unix(), end.Minute.Add(max(end.Span, time.Second)).Unix()
+	d.to = max(end.Minute.Unix(), d.from+1)
 	lo, hi := levelsOf(points)
 	down := func(part, whole int64) float64 {
 		return 1000 - 1000*(100*float64(part)/float64(whole)-lo)/(hi-lo)
@@ -95,7 +97,7 @@ func (d *drawnView) mark(runs []runMark, confirmed []confirmedMark) {
 }
 
 // levelsOf is the scale on which the two lines can be told apart, as the script chooses it: it starts at 0 where that costs
-// little.
+// little, and where they lie so close together that a scale of theirs would make much of nothing.
 func levelsOf(points []store.Point) (lo, hi float64) {
 	lo, hi = 100, 0
 	for _, p := range points {
@@ -112,8 +114,8 @@ func levelsOf(points []store.Point) (lo, hi float64) {
 		return 0, 1
 	}
 	pad := max((hi-lo)/4, .5)
-	if lo -= pad; lo < hi/3 {
-		lo = 0
+	if hi-lo < .5 || lo-pad < hi/3 {
+		return 0, min(max(hi+pad, 1), 100)
 	}
-	return lo, min(hi+pad, 100+pad/4)
+	return lo - pad, min(hi+pad, 100)
 }

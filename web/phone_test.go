@@ -28,14 +28,16 @@ func TestPagesFitOnAPhone(t *testing.T) {
 		}
 	}
 	r := newRig(t, answers("1"), answers("2"), nil)
-	r.ask(40, "/a/"+strings.Repeat("w", 50)+"/"+strings.Repeat("v", 50)+"/"+strings.Repeat("u", 50)+"?q="+strings.Repeat("zz", 300))
+	target := "/a/" + strings.Repeat("w", 50) + "/" + strings.Repeat("v", 50) + "/" + strings.Repeat("u", 50) + "?q=" + strings.Repeat("zz", 300)
+	r.ask(40, target)
+	r.later(r.db.Snapshot().Tallies.Routes[0].Route)
 	paths := []string{"/", "/samples/1"}
 	for _, f := range r.db.Snapshot().Tallies.Fields {
 		paths = append(paths, fieldPath(f.Route, f.Field))
 	}
 	paths = append(paths, routePath(r.db.Snapshot().Tallies.Routes[0].Route))
 
-	browser := openBrowser(t)
+	browser, charts := openBrowser(t), 0
 	for _, path := range paths {
 		ctx, stop := context.WithTimeout(browser, 90*time.Second)
 		err := chromedp.Do(ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(r.admin.URL+path), chromedp.EmulateViewport(390, 844))
@@ -50,7 +52,13 @@ func TestPagesFitOnAPhone(t *testing.T) {
 		if _, err := chromedp.Run(ctx, chromedp.Poll[bool](drawn)); err != nil {
 			t.Errorf("%s: the chart is not drawn anew: %v", path, err)
 		}
+		if here, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`!!document.querySelector("#chart canvas")`)); err == nil && here {
+			charts++
+		}
 		stop()
+	}
+	if charts < 2 {
+		t.Errorf("%d of %d pages had a chart", charts, len(paths))
 	}
 }
 

@@ -21,6 +21,8 @@ type seriesView struct {
 	Spans  []pickView  // of time, to choose from; none where the page has no choice
 	Window *windowView // what was counted in the one that is chosen; nil: all of it is shown
 
+	NoControl bool // there was none at any point
+
 	runs      []runMark
 	confirmed []confirmedMark
 }
@@ -30,6 +32,14 @@ type seriesRow struct {
 	At                 time.Time
 	Compared           int64
 	Candidate, Control string
+}
+
+// Alone is the only point there is, which makes no line; nil: there are none, or more.
+func (v seriesView) Alone() *seriesRow {
+	if len(v.Rows) != 1 {
+		return nil
+	}
+	return &v.Rows[0]
 }
 
 // windowView is what was counted in a part of a run.
@@ -206,14 +216,14 @@ func seriesOf(courses ...[]store.Point) seriesView {
 		Compared  []int64    `json:"compared"`
 	}
 	c := columns{At: []int64{}, Candidate: []*float64{}, Control: []*float64{}, Compared: []int64{}}
-	view := seriesView{Span: spanText(span), Marks: "{}"}
+	view := seriesView{Span: spanText(span), Marks: "{}", NoControl: true}
 	for _, p := range points {
 		var raw, noise *float64
 		if p.Compared > 0 {
 			a := hundredths(p.Raw, p.Compared)
 			if raw = &a; p.Noise >= 0 {
 				b := hundredths(p.Noise, p.Compared)
-				noise = &b
+				noise, view.NoControl = &b, false
 			}
 		}
 		c.At, c.Compared = append(c.At, p.Minute.Unix()), append(c.Compared, p.Compared)
@@ -264,7 +274,7 @@ func (v *seriesView) confirmations(differences []diff.Finding) []confirmedMark {
 			continue
 		}
 		moment := f.ConfirmedAt.Unix()
-		if moment < v.Drawn.from-60 || moment > v.Drawn.to {
+		if moment < v.Drawn.from-60 || moment >= v.Drawn.until {
 			continue
 		}
 		place := moment / wide
@@ -275,7 +285,7 @@ func (v *seriesView) confirmations(differences []diff.Finding) []confirmedMark {
 	}
 	var marks []confirmedMark
 	for place, fields := range names {
-		marks = append(marks, confirmedMark{max(at[place], v.Drawn.from), int64(len(fields)), listed(fields, 3)})
+		marks = append(marks, confirmedMark{min(max(at[place], v.Drawn.from), v.Drawn.to), int64(len(fields)), listed(fields, 3)})
 	}
 	slices.SortFunc(marks, func(a, b confirmedMark) int { return int(a.At - b.At) })
 	return marks

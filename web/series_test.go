@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +95,49 @@ func TestFirstMinutesAreDrawnBySeconds(t *testing.T) {
 	r.see(snap(2, 2000, 50))
 	if got := r.points("", begin); got != nil {
 		t.Errorf("a new run shows the old one's: %v", got)
+	}
+}
+
+// The scale tells two lines apart, begins at 0 where they hardly part, and never goes beyond all.
+func TestScaleOfTheChart(t *testing.T) {
+	for _, c := range []struct {
+		raw, noise []int64 // of 1,000; below 0: no control
+		lo, hi     float64
+	}{
+		{[]int64{0, 0}, []int64{0, 0}, 0, 1},
+		{[]int64{1000, 1000}, []int64{-1, -1}, 0, 100},
+		{[]int64{120, 120}, []int64{120, 121}, 0, 12.6},
+		{[]int64{900, 940}, []int64{880, 880}, 86.5, 95.5},
+		{[]int64{100, 300}, []int64{0, 0}, 0, 37.5},
+		{[]int64{990, 940}, []int64{950, 960}, 92.75, 100},
+	} {
+		points := minutes(len(c.raw), time.Minute)
+		for i := range points {
+			points[i].Compared, points[i].Raw, points[i].Noise = 1000, c.raw[i], c.noise[i]
+		}
+		lo, hi := levelsOf(points)
+		if math.Abs(lo-c.lo) > .01 || math.Abs(hi-c.hi) > .01 {
+			t.Errorf("%v and %v are drawn from %v to %v, want %v to %v", c.raw, c.noise, lo, hi, c.lo, c.hi)
+		}
+	}
+}
+
+// One point is told in words, and two make a line; what was confirmed within the span of the last point is marked at it.
+func TestOnePointIsNoChart(t *testing.T) {
+	r := newRig(t, shop("1"), shop("2"), nil)
+	r.ask(40, "/products/1")
+	page := r.get(routePath("GET /products/{id}"))
+	mustHold(t, "the chart of one point", page, "One point makes no line yet: at ", "of 40 compared requests, the candidate disagrees with the primary in 100")
+	for _, none := range []string{`class="plot"`, "drawn-chart", "chart-table"} {
+		if strings.Contains(page, none) {
+			t.Errorf("%s around one point", none)
+		}
+	}
+	points := minutes(2, time.Minute)
+	view, at := seriesOf(points), points[1].Minute.Add(30*time.Second)
+	view.mark(nil, []diff.Finding{{Field: "body.price", ConfirmedAt: &at}})
+	if len(view.Drawn.Confirmed) != 1 || view.Drawn.Confirmed[0].X != 100 || view.Alone() != nil || view.NoControl {
+		t.Errorf("%+v", view)
 	}
 }
 

@@ -23,11 +23,12 @@
     return c;
   };
 
-  // The two lines are to be told apart: the scale is theirs, and starts at 0 only where that costs little.
+  // The two lines are to be told apart: the scale is theirs, and starts at 0 only where that costs little, or where they lie
+  // so close together that it would make much of nothing.
   const range = (u, lo, hi) => {
     if (lo == null) return [0, 1];
     const pad = Math.max((hi - lo) * 0.25, 0.5);
-    return [lo - pad < hi / 3 ? 0 : lo - pad, hi + pad > 100 && hi <= 100 ? Math.max(100, hi + pad / 4) : hi + pad];
+    return [hi - lo < 0.5 || lo - pad < hi / 3 ? 0 : lo - pad, hi + pad > 100 ? 100 + pad / 4 : Math.max(hi + pad, 1)];
   };
   const moment = (seconds, span) => {
     const at = new Date(seconds * 1000);
@@ -46,7 +47,8 @@
     while (i > 0 && u.data[1][i] == null) i--;
     const at = u.data[0][i], next = u.data[0][i + 1] ?? at + 60;
     const parts = [[moment(at, spanOf(u) > 36 * 3600 ? Infinity : 0), ""], ["compared", whole.format(compared[i] ?? 0)],
-      ["candidate", percent(u.data[1][i])], ["control", percent(u.data[2][i])]];
+      ["candidate", percent(u.data[1][i])]];
+    if (u.data[2].some((v) => v != null)) parts.push(["control", percent(u.data[2][i])]);
     if (u.cursor.idx != null) {
       for (const m of marks.runs ?? []) if (m.at >= at && m.at < next) parts.push(["begins", m.name]);
       for (const m of marks.confirmed ?? []) if (m.at >= at && m.at < next) parts.push(["confirmed", m.what]);
@@ -83,7 +85,7 @@
       const name = run.name.length > 24 ? run.name.slice(0, 23) + "…" : run.name, long = c.measureText(name).width;
       const left = x + 4 * unit + long > box.left + box.width ? x - 4 * unit - long : x + 4 * unit;
       if (left > free) {
-        c.fillText(name, left, box.top + 10 * unit);
+        c.fillText(name, left, box.top - 5 * unit);
         free = left + long + 8 * unit;
       }
     }
@@ -107,8 +109,8 @@
     const axis = {stroke: colour("muted"), font: "11px Inter, system-ui, sans-serif", ticks: {show: false}, grid: {stroke: colour("line"), width: 1}};
     const points = (u) => u.data[0].length < 60;
     return {
-      width: width(plot), height: plot.clientWidth < 500 ? 150 : 190, legend: {show: false}, cursor: {y: false, points: {size: 6}},
-      padding: [18, 8, 0, 0],
+      width: width(plot), height: plot.clientWidth < 500 ? 150 : 200, legend: {show: false}, cursor: {y: false, points: {size: 6}},
+      padding: [plot.clientWidth < 500 ? 18 : 30, 8, 0, 0],
       scales: {y: {range}}, hooks: {draw: [mark], setCursor: [read], setData: [read], ready: [read]},
       axes: [
         {...axis, grid: {show: false}, space: plot.clientWidth < 500 ? 70 : 90, incrs, size: 34, gap: 10, values: (u, splits) => splits.map((s) => moment(s, spanOf(u)))},
@@ -162,11 +164,6 @@
     marks = JSON.parse(figure.dataset.marks || "{}");
     const s = JSON.parse(figure.dataset.series);
     compared = s.compared;
-    if (s.at.length > 0 && s.at.at(-1) - s.at[0] < 60) { // a minute at least, so that one point is not a decade
-      s.at.push(s.at[0] + 60);
-      s.candidate.push(null);
-      s.control.push(null);
-    }
     const data = [s.at, s.candidate, s.control];
     prepare(plot);
     if (chart) chart.setData(data);
