@@ -21,8 +21,9 @@ const (
 	fieldTransport = string(normalize.FieldTransport)
 )
 
-// Tally accumulates one run's counts. Its memory grows with what differs, up to 1,000 routes and those that are
-// configured, 2,000 differing fields a route and 200,000 in all, never with the number of requests. It is not safe for concurrent use; what Cut returns is.
+// Tally accumulates one run's counts. Its memory grows with what differs, up to 1,000 routes and those that are configured,
+// 2,000 differing fields a route and 200,000 in all, never with the number of requests. It is not safe for concurrent use;
+// what Cut returns is.
 type Tally struct {
 	total     RouteTally
 	transport TestTally // of all routes together

@@ -39,9 +39,10 @@ func Outcomes() []Outcome {
 	}
 }
 
-// Exchange is one sampled request and its three responses. Deliver owns it until it returns, but
-// reads its headers only; then the bodies' room is given to other exchanges, so whoever keeps bytes of them longer copies
-// these: a build with the race detector overwrites the rest. Deliver may set Unknown, where an exchange turns out to be one that cannot be judged, and it is counted so.
+// Exchange is one sampled request and its three responses. Deliver owns it until it returns, but reads its headers only;
+// then the bodies' room is given to other exchanges, so whoever keeps bytes of them longer copies these: a build with the
+// race detector overwrites the rest. Deliver may set Unknown, where an exchange turns out to be one that cannot be judged,
+// and it is counted so.
 type Exchange struct {
 	ID        string      // X-Shadow-Id as the shadows saw it: 32 hex digits
 	Time      time.Time   // when the request arrived

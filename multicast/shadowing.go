@@ -21,8 +21,9 @@ func (s *shadowing) on() bool { return s.Enabled && s.running && s.possible }
 // Shadowing returns the switch and the rate in force.
 func (p *Proxy) Shadowing() Shadowing { return p.shadowing.Load().Shadowing }
 
-// SetShadowing sets the switch and the default rate; nil leaves either as it is. A rate ends the ramp. It takes effect at once: with the switch
-// off, what waits is dropped, what is in flight is cancelled, and nothing more is asked. It returns what is now in force.
+// SetShadowing sets the switch and the default rate; nil leaves either as it is. A rate ends the ramp. It takes effect at
+// once: with the switch off, what waits is dropped, what is in flight is cancelled, and nothing more is asked. It returns
+// what is now in force.
 func (p *Proxy) SetShadowing(enabled *bool, sample *Share) Shadowing {
 	p.change.Lock()
 	defer p.change.Unlock()

@@ -6,8 +6,9 @@ const mediaEvents = "text/event-stream"
 
 // events reads server-sent events (WHATWG HTML, section 9.2.6) into an array of objects. An event is what stands before an
 // empty line; a last one without it is none to a browser, but is to others, and may be one that was cut off: it is an
-// object that says so. Of a field that stands twice the last counts; data is lines joined, and read as JSON where it is an object or an array. The event "message" goes without its
-// name, which every event without one has. Comments are not compared.
+// object that says so. Of a field that stands twice the last counts; data is lines joined, and read as JSON where it is an
+// object or an array. The event "message" goes without its name, which every event without one has. Comments are not
+// compared.
 func (r *reader) events(data []byte) (root Value, why string, ok bool) {
 	data = bytes.TrimPrefix(data, []byte(bom))
 	var all []Value

@@ -136,8 +136,8 @@ func (p *plan) inOrder(root string) bool {
 	return slices.ContainsFunc(p.others, func(r *rule) bool { return (r.verb == verbRename || r.numbered) && r.pattern.root == root })
 }
 
-// headersInOrder is headers, one after the other by name, where some may have a new name. Those that come to one name have their lines one behind the other,
-// in the order of the names they had.
+// headersInOrder is headers, one after the other by name, where some may have a new name. Those that come to one name have
+// their lines one behind the other, in the order of the names they had.
 func (n *Normalizer) headersInOrder(root string, from http.Header, p *plan) []Header {
 	from = joinNames(from)
 	var out []Header

@@ -2,9 +2,9 @@ package normalize
 
 import "strings"
 
-// newRound rounds numbers to so many decimal places, at most maxPlaces; below zero they count the other way: -2 is hundreds. Halves go away from zero, on
-// the decimal text: 1.005 to 2 places is 1.01, and -0.5 to 0 places is -1. Nothing that rounds to zero keeps a sign.
-// Numbers in strings are texts and not rounded: coerce makes numbers of them.
+// newRound rounds numbers to so many decimal places, at most maxPlaces; below zero they count the other way: -2 is
+// hundreds. Halves go away from zero, on the decimal text: 1.005 to 2 places is 1.01, and -0.5 to 0 places is -1. Nothing
+// that rounds to zero keeps a sign. Numbers in strings are texts and not rounded: coerce makes numbers of them.
 func newRound(places int) valueChange {
 	return func(v *Value) bool {
 		if v.Type != Number {

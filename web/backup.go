@@ -16,8 +16,9 @@ const (
 	chunkTime   = time.Minute
 )
 
-// postBackup answers POST /api/v1/backup, and /backup for the pages, with a copy of the database as a download. It is a POST, since it costs the disk
-// the room of a copy and some work; the copy is removed when it is sent. No caller says where it is made.
+// postBackup answers POST /api/v1/backup, and /backup for the pages, with a copy of the database as a download. It is a
+// POST, since it costs the disk the room of a copy and some work; the copy is removed when it is sent. No caller says where
+// it is made.
 func (s *Server) postBackup(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readQuery(r); err != nil {
 		return err
