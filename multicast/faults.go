@@ -15,13 +15,13 @@ func (f *faults) add(key, format string, args ...any) {
 	*f = append(*f, fmt.Errorf(key+": "+format, args...))
 }
 
-func (f *faults) below(key string, d time.Duration) {
+func (f *faults) positive(key string, d time.Duration) {
 	if d <= 0 {
 		f.add(key, "must be above 0, is %s", d)
 	}
 }
 
-func (f *faults) negative(key string, d time.Duration) {
+func (f *faults) notNegative(key string, d time.Duration) {
 	if d < 0 {
 		f.add(key, "must be 0 or more, is %s", d)
 	}

@@ -27,7 +27,7 @@ func (c GuardConfig) primary() bool { return c.PrimaryP99 > 0 || c.PrimaryErrors
 const leastMemory = 16 * MiB
 
 func (c GuardConfig) validate(f *faults) {
-	f.negative("guard.primary_p99", c.PrimaryP99)
+	f.notNegative("guard.primary_p99", c.PrimaryP99)
 	if c.PrimaryErrors > Whole {
 		f.add("guard.primary_errors", "must be at most 100%%, is %s", c.PrimaryErrors)
 	}

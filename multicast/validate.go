@@ -17,17 +17,17 @@ func (c *Config) Validate() []error {
 		f = append(f, err)
 	}
 	c.validateSampling(&f)
-	f.below("upstream.dial_timeout", c.Upstream.DialTimeout)
-	f.negative("upstream.head_timeout", c.Upstream.HeadTimeout)
-	f.below("upstream.idle_timeout", c.Upstream.IdleTimeout)
+	f.positive("upstream.dial_timeout", c.Upstream.DialTimeout)
+	f.notNegative("upstream.head_timeout", c.Upstream.HeadTimeout)
+	f.positive("upstream.idle_timeout", c.Upstream.IdleTimeout)
 	f.tls("upstream.tls", c.Upstream.TLS)
-	f.below("server.read_header_timeout", c.Server.ReadHeaderTimeout)
-	f.below("server.idle_timeout", c.Server.IdleTimeout)
-	f.negative("server.tunnel_timeout", c.Server.TunnelTimeout)
+	f.positive("server.read_header_timeout", c.Server.ReadHeaderTimeout)
+	f.positive("server.idle_timeout", c.Server.IdleTimeout)
+	f.notNegative("server.tunnel_timeout", c.Server.TunnelTimeout)
 	if c.Server.MaxHeader < 4*KiB || c.Server.MaxHeader > GiB {
 		f.add("server.max_header", "must be from 4KiB to 1GiB, is %s", c.Server.MaxHeader)
 	}
-	f.negative("server.drain", c.Server.Drain)
+	f.notNegative("server.drain", c.Server.Drain)
 	for i, peer := range c.TrustedProxies {
 		if _, err := parseNetwork(peer); err != nil {
 			f.add(fmt.Sprintf("trusted_proxies[%d]", i), "must be an address or a network such as 10.0.0.0/8, is %q", peer)
@@ -128,7 +128,7 @@ func (c *Config) validateSampling(f *faults) {
 }
 
 func (c *ShadowConfig) validate(f *faults) {
-	f.below("shadow.timeout", c.Timeout)
+	f.positive("shadow.timeout", c.Timeout)
 	f.concurrency("shadow.concurrency", c.Concurrency)
 	if c.Queue < 0 || c.Queue > 1_000_000 {
 		f.add("shadow.queue", "must be from 0 to 1000000, is %d", c.Queue)
@@ -150,7 +150,7 @@ func (c *ShadowConfig) validate(f *faults) {
 
 func (c *RoleConfig) validate(f *faults, key string) {
 	if c.Timeout != nil {
-		f.below(key+".timeout", *c.Timeout)
+		f.positive(key+".timeout", *c.Timeout)
 	}
 	if c.Concurrency != nil {
 		f.concurrency(key+".concurrency", *c.Concurrency)
@@ -173,7 +173,7 @@ func (c *RouteConfig) validate(f *faults, key string) {
 		f.methods(key+".methods", c.Methods)
 	}
 	if c.Timeout != nil {
-		f.below(key+".timeout", *c.Timeout)
+		f.positive(key+".timeout", *c.Timeout)
 	}
 	if c.MaxRequestBody != nil && *c.MaxRequestBody < 0 {
 		f.add(key+".max_request_body", "must be 0 or more, is %s", *c.MaxRequestBody)
