@@ -12,30 +12,15 @@ LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 FUZZTIME ?= 20s
 SOAK     ?= 20m
 
-# Long stories of many parts, whose parts are raced by other tests, and long searches and simulations of one goroutine, in
-# which nothing races: minutes without the race detector, and several times that with it; with it
-# TestThousandsOfHangingShadows would take fewer. They run beside the raced tests, since both wait much.
-LONG_web       := EveryPageIsForEveryone|PeopleUseTheDashboard|APageLeftOpenDoesNotGrow|NoLinkLeadsNowhere|NumbersOpenWhatTheyCount
-LONG_cmd       := APreviewHoldsOnAShop|NothingThatIsReadHoldsASecret|DemoFindsTheFaultsAndNothingElse|WhatOthersRecordedIsReplayed|GarbageIsCountedNamedAndSkipped|TheReplayPageIsFollowed
-LONG_multicast := ThousandsOfHangingShadows
-LONG_store     := AMonthStaysUnderTheSize|KillLosesAtMostASecond
-LONG_diff      := AlignmentOfLongArrays|ChanceSeparatesNothing|ASumOfProxiesMarksNoNoise|ThePromiseIsKeptFor[A-Za-z]+|HostileValuesAreBounded|HostileBodiesCarryLittle|BoundsOfMatching|PatchesAreBounded
-LONG_normalize := RulesTakeLinearTime|EveryVerbReachesTheBottom|HostileDocuments|NamesAreBounded|ManyToleratedValuesAreMatchedInFewSteps
-LONG           := ^Test($(LONG_web)|$(LONG_cmd)|$(LONG_multicast)|$(LONG_store)|$(LONG_diff)|$(LONG_normalize))$$
-
 # Known vulnerabilities as of this version; vuln.go.dev itself is not asked, so that the answer is the same everywhere.
 VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
-
-# The race detector watches everything but SQLite's own C, which modernc.org has translated into Go: what the driver is handed
-# stays watched, and tests of the store take a fifth of the time.
-UNRACED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false -gcflags=modernc.org/memory=-race=false
 
 TOOL := go tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r target text; do \
-		printf '  make %-11s %s\n' "$$target" "$$text"; done
+		printf '  make %-13s %s\n' "$$target" "$$text"; done
 
 .PHONY: build
 build: ## one static binary, bin/shadowdiff
@@ -53,16 +38,7 @@ test: ## vet and every test under -race, in random order; installs what that nee
 	@go -C tools vet ./...
 	@go -C tools/peers vet ./...
 	@go -C tools/verdict vet ./...
-	@go -C tools build -o ../bin/testcount ./testcount
-	@{ failed=0; run() { go "$$@" 2>&1 || failed=1; }; aside=$$(mktemp); \
-		set -m; { run test -json -shuffle=on -timeout 15m -p 1 -run '$(LONG)' ./web ./cmd/shadowdiff ./multicast ./store ./diff ./normalize; \
-			for tools in tools tools/peers tools/verdict; do \
-				run -C $$tools test -json -race -shuffle=on -timeout 15m ./...; done; \
-			exit $$failed; } </dev/null >"$$aside" & beside=$$!; set +m; \
-		trap 'kill -- -$$beside 2>/dev/null || true; rm -f "$$aside"' EXIT; \
-		run test -json -race $(UNRACED) -shuffle=on -timeout 15m -skip '$(LONG)' ./...; \
-		wait $$beside || failed=1; cat "$$aside"; \
-		exit $$failed; } | bin/testcount
+	@tools/test.sh
 
 .PHONY: check
 check: ## formatting, staticcheck, known vulnerabilities, what deploy ships by the engines that read it, all cross builds

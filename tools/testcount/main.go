@@ -1,6 +1,6 @@
 // Command testcount reads the output of `go test -json`, prints a line a package and whatever failed in full, and ends
-// with the count. It fails when a test failed, when a test was skipped, when a package did not end, and when there was
-// no test at all.
+// with the count. A package may come again, with other tests of it: each time it has a line, and counts. It fails when a
+// test failed, when a test was skipped, when a package did not end, and when there was no test at all.
 //
 //	go test -json ./... 2>&1 | testcount
 package main
@@ -27,7 +27,7 @@ type event struct {
 	Output      string
 }
 
-// result is what is known of one package.
+// result is what is known of one package, each time that it comes.
 type result struct {
 	ended  string              // pass, fail or skip; empty until it has
 	output map[string][]string // by test; "" is the package's own
@@ -38,13 +38,13 @@ type result struct {
 // count gathers the packages of one run.
 type count struct {
 	out      io.Writer
-	packages map[string]*result
-	builds   map[string][]string // build output by import path
-	other    []string            // lines that are no event
+	packages map[string][]*result // in the order they came
+	builds   map[string][]string  // build output by import path
+	other    []string             // lines that are no event
 }
 
 func main() {
-	c := count{out: os.Stdout, packages: make(map[string]*result), builds: make(map[string][]string)}
+	c := count{out: os.Stdout, packages: make(map[string][]*result), builds: make(map[string][]string)}
 	if err := c.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "testcount:", err)
 		os.Exit(2)
@@ -83,11 +83,7 @@ func (c *count) line(line string) {
 		}
 		return
 	}
-	p := c.packages[e.Package]
-	if p == nil {
-		p = &result{output: make(map[string][]string), tests: make(map[string]string)}
-		c.packages[e.Package] = p
-	}
+	p := c.open(e.Package)
 	switch e.Action {
 	case "output":
 		p.output[e.Test] = append(p.output[e.Test], e.Output)
@@ -101,6 +97,17 @@ func (c *count) line(line string) {
 		p.ended, p.build = e.Action, e.FailedBuild
 		c.tell(e.Package, p, e.Elapsed)
 	}
+}
+
+// open answers what goes on of a package, or begins it: at first, and again once it has ended.
+func (c *count) open(name string) *result {
+	came := c.packages[name]
+	if n := len(came); n > 0 && came[n-1].ended == "" {
+		return came[n-1]
+	}
+	p := &result{output: make(map[string][]string), tests: make(map[string]string)}
+	c.packages[name] = append(came, p)
+	return p
 }
 
 // tell prints a package's line and, where something is wrong, what its tests wrote.
@@ -168,16 +175,17 @@ func (p *result) failedBelow(parent string) bool {
 func (c *count) report() bool {
 	var passed, failed, skipped, broken int
 	for _, name := range slices.Sorted(maps.Keys(c.packages)) {
-		p := c.packages[name]
-		ok, bad, left := p.totals()
-		passed, failed, skipped = passed+ok, failed+bad, skipped+left
-		if p.ended == "" || p.ended == "fail" && bad == 0 {
-			broken++
-			fmt.Fprintf(c.out, "FAIL  %s did not build, or did not end\n", name)
-		}
-		for _, test := range slices.Sorted(maps.Keys(p.tests)) {
-			if p.tests[test] == "skip" {
-				fmt.Fprintf(c.out, "SKIP  %s %s: a skipped test fails the run\n", name, test)
+		for _, p := range c.packages[name] {
+			ok, bad, left := p.totals()
+			passed, failed, skipped = passed+ok, failed+bad, skipped+left
+			if p.ended == "" || p.ended == "fail" && bad == 0 {
+				broken++
+				fmt.Fprintf(c.out, "FAIL  %s did not build, or did not end\n", name)
+			}
+			for _, test := range slices.Sorted(maps.Keys(p.tests)) {
+				if p.tests[test] == "skip" {
+					fmt.Fprintf(c.out, "SKIP  %s %s: a skipped test fails the run\n", name, test)
+				}
 			}
 		}
 	}

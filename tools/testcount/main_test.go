@@ -56,6 +56,28 @@ SKIP  a TestX: a skipped test fails the run
 1 passed, 0 failed, 1 skipped
 `,
 		},
+		"a package that comes again has a line for what came": {
+			events: `{"Action":"start","Package":"a"}
+{"Action":"run","Package":"a","Test":"TestX"}
+{"Action":"fail","Package":"a","Test":"TestX"}
+{"Action":"output","Package":"a","Test":"TestX","Output":"    x_test.go:1: want 1\n"}
+{"Action":"run","Package":"a","Test":"TestY"}
+{"Action":"pass","Package":"a","Test":"TestY"}
+{"Action":"fail","Package":"a","Elapsed":1.5}
+{"Action":"start","Package":"b"}
+{"Action":"pass","Package":"b","Elapsed":0.1}
+{"Action":"start","Package":"a"}
+{"Action":"run","Package":"a","Test":"TestLong"}
+{"Action":"pass","Package":"a","Test":"TestLong"}
+{"Action":"pass","Package":"a","Elapsed":60}
+`,
+			want: `FAIL  a                                   1.5s  1 passed, 1 failed
+          x_test.go:1: want 1
+  -   b                                         no tests
+ok    a                                  60.0s  1 tests
+2 passed, 1 failed
+`,
+		},
 		"a package that does not build": {
 			events: `{"ImportPath":"a [a.test]","Action":"build-output","Output":"a.go:1:1: undefined: x\n"}
 {"ImportPath":"a [a.test]","Action":"build-fail"}
@@ -88,7 +110,7 @@ FAIL  a did not build, or did not end
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			count := count{out: &out, packages: make(map[string]*result), builds: make(map[string][]string)}
+			count := count{out: &out, packages: make(map[string][]*result), builds: make(map[string][]string)}
 			if err := count.read(strings.NewReader(c.events)); err != nil {
 				t.Fatal(err)
 			}
