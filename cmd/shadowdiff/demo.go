@@ -137,10 +137,9 @@ func (d *demo) ask(ctx context.Context) (answer []byte, err error) {
 		defer cancel()
 	}
 	d.crowd = fixtures.Traffic{URL: d.svc.ProxyURL(), Clients: demoClients, Rate: demoRate, Seed: 1, Server: shopName(multicast.Primary)}
-	var crowd sync.WaitGroup
-	crowd.Go(func() { err = d.crowd.Run(asking) })
-	d.showStatus(asking)
-	crowd.Wait()
+	shown := newScreen(d.std.err).show(d.status)
+	err = d.crowd.Run(asking)
+	shown()
 	if err != nil {
 		return nil, err
 	}

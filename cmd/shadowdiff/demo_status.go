@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
-
-	"github.com/mattn/go-isatty"
 
 	"github.com/dustin/go-humanize"
 )
@@ -35,30 +31,6 @@ About %s requests a second %s, judged at alpha %g.
 `, candidate, humanize.Comma(demoRate), until, demoAlpha, d.svc.AdminURL(), d.svc.ProxyURL())
 }
 
-// showStatus keeps one line up to date until ctx ends: rewritten in place on a terminal, a new one every five seconds
-// elsewhere.
-func (d *demo) showStatus(ctx context.Context) {
-	file, isFile := d.std.err.(*os.File)
-	inPlace := isFile && isatty.IsTerminal(file.Fd())
-	every, begin, end := 5*time.Second, "", "\n"
-	if inPlace {
-		every, begin, end = 500*time.Millisecond, "\r", "\x1b[K"
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			fmt.Fprint(d.std.err, begin, d.status(), end)
-		case <-ctx.Done():
-			if inPlace {
-				fmt.Fprint(d.std.err, "\r\x1b[K")
-			}
-			return
-		}
-	}
-}
-
 // status is one line of less than 80 columns.
 func (d *demo) status() string {
 	sent, elapsed := d.crowd.Counts().Sent, time.Since(d.started)
@@ -67,12 +39,7 @@ func (d *demo) status() string {
 	if snap == nil || snap.Verdict == nil {
 		return line
 	}
-	v, confirmed := snap.Verdict, 0
-	for _, f := range v.Differences {
-		if f.Confirmed {
-			confirmed++
-		}
-	}
+	v := snap.Verdict
 	return line + fmt.Sprintf("  %s compared  noise %.1f %%  %d confirmed  %s",
-		humanize.Comma(v.Compared), 100*v.NoiseRate, confirmed, strings.ToUpper(string(v.Word)))
+		humanize.Comma(v.Compared), 100*v.NoiseRate, len(confirmedOf(v)), strings.ToUpper(string(v.Word)))
 }

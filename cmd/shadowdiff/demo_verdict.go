@@ -28,7 +28,7 @@ func (v demoVerdict) print(w io.Writer) {
 		fmt.Fprintf(w, "  - %s\n", reason)
 	}
 	fmt.Fprintf(w, "\nClients: %v.\n", v.served)
-	confirmed := slices.DeleteFunc(slices.Clone(v.Differences), func(f diff.Finding) bool { return !f.Confirmed })
+	confirmed := confirmedOf(v.Verdict)
 	if len(confirmed) == 0 {
 		fmt.Fprintln(w, "No difference is confirmed.")
 	} else {

@@ -64,9 +64,7 @@ func configOf(f *diff.Case, file string) (normalize.Config, error) {
 		parts[key] = v
 	}
 	var text bytes.Buffer
-	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(parts); err != nil {
+	if err := writeJSON(&text, parts); err != nil {
 		return normalize.Config{}, fmt.Errorf("%s: %w", file, err)
 	}
 	escaped := strings.ReplaceAll(text.String(), "${", "$${") // a case takes nothing from the environment

@@ -2,14 +2,13 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-isatty"
+	"github.com/dustin/go-humanize"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -35,9 +34,7 @@ func (r *diffReport) writeJSON(std stdio) error {
 	if r.Noise != nil && *r.Noise == nil {
 		r.Noise = &[]diff.Difference{}
 	}
-	enc := json.NewEncoder(std.out)
-	enc.SetEscapeHTML(false)
-	return written(enc.Encode(r))
+	return written(writeJSON(std.out, r))
 }
 
 func written(err error) error {
@@ -167,15 +164,15 @@ func (r *diffReport) summary(noise map[string]diff.Level) string {
 	return text
 }
 
+// plural counts things: "1 field", "1,201 fields".
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return humanize.Comma(int64(n)) + " " + word + "s"
 }
 
 // colored says whether the answer goes to a terminal that may show colours (https://no-color.org).
 func colored(std stdio) bool {
-	file, ok := std.out.(*os.File)
-	return ok && isatty.IsTerminal(file.Fd()) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return isTerminal(std.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -278,10 +277,7 @@ func (g *gate) saveReport(last *state) error {
 	if err != nil {
 		return fmt.Errorf("the report could not be had: %w", err)
 	}
-	return replaceFile(g.report, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return saveText(g.report, text)
 }
 
 // pageOf is the address of a difference's page; of several proxies it is that of the first.

@@ -43,26 +43,37 @@ func writeGateJSON(w io.Writer, g *gate, out *outcome) error {
 		j.Trouble = out.trouble.Error()
 	}
 	if s := out.last; s != nil {
-		v := *s.verdict
-		v.Differences = confirmedOf(s.verdict)
-		j.Word, j.Answer = v.Word, &v
+		j.Word = s.verdict.Word
+		j.Answer, j.Pages = s.forJSON()
 		for _, p := range s.services {
 			j.Services = append(j.Services, gateService{p.url, &p.run, p.compared, p.drops.by})
-		}
-		for i := range v.Differences {
-			j.Pages = append(j.Pages, s.pageOf(v.Differences[i]))
-			if v.Differences[i].Samples == nil {
-				v.Differences[i].Samples = []int64{}
-			}
 		}
 	} else {
 		for _, u := range g.urls {
 			j.Services = append(j.Services, gateService{URL: u})
 		}
 	}
+	return writeJSON(w, j)
+}
+
+// forJSON is the verdict with its confirmed differences alone, and the page of each, as -json prints them.
+func (s *state) forJSON() (*diff.Verdict, []string) {
+	v, pages := *s.verdict, []string{}
+	v.Differences = confirmedOf(s.verdict)
+	for i := range v.Differences {
+		pages = append(pages, s.pageOf(v.Differences[i]))
+		if v.Differences[i].Samples == nil {
+			v.Differences[i].Samples = []int64{}
+		}
+	}
+	return &v, pages
+}
+
+// writeJSON writes one JSON object as a line, with < and & as they are.
+func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(j)
+	return enc.Encode(v)
 }
 
 // canReplace finds out early that a file cannot be written; an empty name is no file.
@@ -105,4 +116,12 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+// saveText writes a file whole or not at all.
+func saveText(name string, text []byte) error {
+	return replaceFile(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }

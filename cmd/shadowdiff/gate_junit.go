@@ -122,7 +122,7 @@ func (g *gate) routeCases(s *state) (cases []junitCase) {
 		switch v.Word {
 		case diff.Different:
 			own := differencesOf(s, *v.Route)
-			c.Failure = &junitResult{Message: things(len(own), "confirmed difference"), Type: "different", Text: strings.Join(own, "\n")}
+			c.Failure = &junitResult{Message: plural(len(own), "confirmed difference"), Type: "different", Text: strings.Join(own, "\n")}
 		case diff.Equivalent:
 		default:
 			c.Skipped = &junitResult{Message: "undecided on " + humanize.Comma(v.Compared) + " compared requests"}
@@ -130,13 +130,6 @@ func (g *gate) routeCases(s *state) (cases []junitCase) {
 		cases = append(cases, c)
 	}
 	return cases
-}
-
-func things(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return humanize.Comma(int64(n)) + " " + noun + "s"
 }
 
 // differencesOf are the confirmed differences of a route, a line each.

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
 
 	"shadowdiff/diff"
 )
@@ -33,10 +31,7 @@ type gateLog struct {
 const tellEvery = 30 * time.Second
 
 func newGateLog(w io.Writer, subject string, started time.Time) *gateLog {
-	l := &gateLog{w: w, started: started}
-	if f, ok := w.(*os.File); ok {
-		l.terminal = isatty.IsTerminal(f.Fd())
-	}
+	l := &gateLog{w: w, started: started, terminal: isTerminal(w)}
 	l.line("waiting for the verdict of "+subject, "")
 	return l
 }
@@ -71,7 +66,7 @@ func (l *gateLog) failed(err error) {
 func (l *gateLog) progress(line, matter string) {
 	switch {
 	case l.terminal:
-		fmt.Fprintf(l.w, "\r\x1b[K%s  %s", l.elapsed(), cutLine(line))
+		fmt.Fprintf(l.w, rewrite+"%s  %s", l.elapsed(), cutLine(line))
 		l.open = true
 	case matter != l.said || time.Since(l.at) >= tellEvery:
 		l.line(line, matter)
@@ -91,7 +86,7 @@ func (l *gateLog) elapsed() string {
 // end closes a line that is being written anew.
 func (l *gateLog) end() {
 	if l.open {
-		fmt.Fprint(l.w, "\r\x1b[K")
+		fmt.Fprint(l.w, rewrite)
 		l.open = false
 	}
 }
@@ -172,7 +167,18 @@ func (g *gate) judged(s *state) string {
 	return of
 }
 
+// printState writes what is said of a verdict, and of whom it was asked.
 func printState(w io.Writer, s *state) {
+	printVerdict(w, s)
+	printDrops(w, s)
+	fmt.Fprintln(w)
+	for _, p := range s.services {
+		fmt.Fprintf(w, "%s/  %s since %s, %s compared\n", p.url, runWord(p.run.Name), p.run.Started.UTC().Format(time.RFC3339), humanize.Comma(p.compared))
+	}
+}
+
+// printVerdict writes what a person is to know of a verdict: its reasons, its numbers and its differences.
+func printVerdict(w io.Writer, s *state) {
 	v := s.verdict
 	for _, reason := range v.Reasons {
 		fmt.Fprintf(w, "  - %s\n", reason)
@@ -186,11 +192,6 @@ func printState(w io.Writer, s *state) {
 	}
 	printConfirmed(w, s)
 	printNotJudged(w, v)
-	printDrops(w, s)
-	fmt.Fprintln(w)
-	for _, p := range s.services {
-		fmt.Fprintf(w, "%s/  %s since %s, %s compared\n", p.url, runWord(p.run.Name), p.run.Started.UTC().Format(time.RFC3339), humanize.Comma(p.compared))
-	}
 }
 
 // exactly writes a share with as many digits as a budget may have.
@@ -199,6 +200,7 @@ func exactly(share float64) string {
 	return text + " %"
 }
 
+// confirmedOf are the differences of a verdict that are confirmed.
 func confirmedOf(v *diff.Verdict) []diff.Finding {
 	return slices.DeleteFunc(slices.Clone(v.Differences), func(f diff.Finding) bool { return !f.Confirmed })
 }

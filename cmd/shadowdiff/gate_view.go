@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -234,7 +235,7 @@ func differing(a, b *web.Export) (list []string) {
 	}
 	say := func(what, one, other string) {
 		if one != other {
-			list = append(list, fmt.Sprintf("%s is %s and %s", what, or(one, "none"), or(other, "none")))
+			list = append(list, fmt.Sprintf("%s is %s and %s", what, cmp.Or(one, "none"), cmp.Or(other, "none")))
 		}
 	}
 	one, other := judgingKeys(a.Judging), judgingKeys(b.Judging)
@@ -265,13 +266,6 @@ func oneName(services []proxied) error {
 }
 
 func unnamed(run store.Run) bool { return run.Name == fmt.Sprintf("run %d", run.ID) }
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
 
 // judgingKeys are the `verdict:` keys with their values as text.
 func judgingKeys(j web.Judging) map[string]string {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
 
 	"shadowdiff/store"
 	"shadowdiff/traffic"
@@ -271,12 +270,11 @@ func (p *purge) confirm() error {
 	if p.yes {
 		return nil
 	}
-	in, ok := p.std.in.(*os.File)
-	if !ok || !isatty.IsTerminal(in.Fd()) {
+	if !isTerminal(p.std.in) {
 		return errors.New("nothing was deleted: give -yes to delete it")
 	}
 	fmt.Fprint(p.std.out, "Delete it? It cannot be undone. [y/N] ")
-	return agreed(in)
+	return agreed(p.std.in)
 }
 
 // agreed reads the answer.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -153,7 +152,7 @@ func (p *player) play(ctx context.Context) int {
 		p.svc.parts.start(running, "pages", p.svc.servePages)
 		p.screen.line("the dashboard is at " + p.svc.AdminURL() + "/ until the replay ends")
 	}
-	shown := p.screen.show(p.replay)
+	shown := p.screen.show(func() string { return replayLine(p.replay.Progress(), p.screen.terminal) })
 	err := p.replay.Run(ctx)
 	shown()
 	p.bad.end()
@@ -183,10 +182,7 @@ func (p *player) saveReport(out *outcome) error {
 	if err != nil {
 		return fmt.Errorf("the report could not be made: %w", err)
 	}
-	return replaceFile(p.report, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return saveText(p.report, text)
 }
 
 // dashboard is where the run can be looked at afterwards, by a serve with the same database.

@@ -2,19 +2,15 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
 
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
@@ -22,68 +18,6 @@ import (
 	"shadowdiff/store"
 	"shadowdiff/traffic"
 )
-
-// screen is where a replay tells how it goes: on a terminal in one line that is written anew, elsewhere in a line every
-// five seconds. Other lines go between.
-type screen struct {
-	terminal bool
-
-	mu sync.Mutex // held while a line is written
-	w  io.Writer
-}
-
-func newScreen(w io.Writer) *screen {
-	file, isFile := w.(*os.File)
-	return &screen{w: w, terminal: isFile && isatty.IsTerminal(file.Fd())}
-}
-
-// line writes a line that stays.
-func (s *screen) line(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.terminal {
-		text = "\r\x1b[K" + text
-	}
-	fmt.Fprintln(s.w, text)
-}
-
-// now writes what holds at this moment.
-func (s *screen) now(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.terminal {
-		fmt.Fprint(s.w, "\r\x1b[K", text)
-	} else if text != "" {
-		fmt.Fprintln(s.w, text)
-	}
-}
-
-// show tells how far a replay is, until the answer is called.
-func (s *screen) show(r *replay.Replay) (end func()) {
-	every := 5 * time.Second
-	if s.terminal {
-		every = 250 * time.Millisecond
-	}
-	stop := make(chan struct{})
-	var showing sync.WaitGroup
-	showing.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				s.now(replayLine(r.Progress(), s.terminal))
-			case <-stop:
-				s.now("")
-				return
-			}
-		}
-	})
-	return func() {
-		close(stop)
-		showing.Wait()
-	}
-}
 
 // badLines names the first lines that hold no request.
 type badLines struct {
@@ -163,21 +97,6 @@ func (p *player) print(out *outcome) {
 	if s != nil {
 		fmt.Fprintf(w, "\nThe run has the id %d in %s; the dashboard shows it: shadowdiff serve -db %s ...\n", p.run.ID, p.cfg.Store.Path, p.cfg.Store.Path)
 	}
-}
-
-// printVerdict is what the gate, too, says of a verdict.
-func printVerdict(w io.Writer, s *state) {
-	v := s.verdict
-	for _, reason := range v.Reasons {
-		fmt.Fprintf(w, "  - %s\n", reason)
-	}
-	if more := forecast(s); more != "" {
-		fmt.Fprintf(w, "  - %s\n", more)
-	}
-	fmt.Fprintf(w, "\nEquivalence rate %s, between %s and %s. The candidate differs from the primary in %s of the requests, the control in %s.\n",
-		exactly(v.Equivalence), exactly(v.EquivBounds[0]), exactly(v.EquivBounds[1]), exactly(v.RawRate), exactly(v.NoiseRate))
-	printConfirmed(w, s)
-	printNotJudged(w, v)
 }
 
 // printReplayed says what became of all that the files hold.
@@ -269,20 +188,11 @@ func (p *player) writeJSON(out *outcome) error {
 		j.Trouble = out.trouble.Error()
 	}
 	if s := out.last; s != nil {
-		v := *s.verdict
-		v.Differences = confirmedOf(s.verdict)
-		j.Answer, j.Run = &v, s.services[0].run
-		if v.Compared > 0 {
-			j.Word = v.Word
-		}
-		for i := range v.Differences {
-			j.Pages = append(j.Pages, s.pageOf(v.Differences[i]))
-			if v.Differences[i].Samples == nil {
-				v.Differences[i].Samples = []int64{}
-			}
+		j.Run = s.services[0].run
+		j.Answer, j.Pages = s.forJSON()
+		if s.verdict.Compared > 0 {
+			j.Word = s.verdict.Word
 		}
 	}
-	enc := json.NewEncoder(p.std.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(j)
+	return writeJSON(p.std.out, j)
 }

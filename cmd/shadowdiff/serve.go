@@ -11,8 +11,6 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
-
-	"github.com/mattn/go-isatty"
 )
 
 // runServe is the service. Exit code 0 after an orderly stop, 1 when a second signal cut that short, 2 when it could not
@@ -153,7 +151,7 @@ func withAdvice(err error) string {
 
 // newLogger writes text to a terminal and JSON to everything else. Durations have their unit in both, as in 5s.
 func newLogger(w io.Writer) *slog.Logger {
-	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	if isTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, nil))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

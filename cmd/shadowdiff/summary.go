@@ -11,10 +11,8 @@ import (
 // summary says in one line what the configuration makes of this process.
 func (c config) summary() string {
 	rules := "no rules"
-	if n := len(c.Normalize.Rules); n == 1 {
-		rules = "1 rule"
-	} else if n > 1 {
-		rules = fmt.Sprintf("%d rules", n)
+	if n := len(c.Normalize.Rules); n > 0 {
+		rules = plural(n, "rule")
 	}
 	rate := c.Sample.String()
 	if steps := c.Ramp.Steps; len(steps) > 0 {
