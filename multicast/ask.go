@@ -41,6 +41,9 @@ func (v *visit) request() *http.Request {
 	out.Body, out.Trailer, out.Close = nil, nil, false
 	if v.upload != nil {
 		out.Body, out.GetBody, out.Trailer = v.upload, v.upload.again, v.upload.trailer
+		if !holdsBack(out) { // the primary hears of no expectation, or not of one that every transport waits for
+			v.upload.welcome.Store(true)
+		}
 		switch {
 		case in.ContentLength < 0: // said aloud, or net/http reads ahead to see whether there is a body
 			out.TransferEncoding = []string{"chunked"}

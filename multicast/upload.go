@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // upload is the client's body on its way to the primary. The incoming request keeps its own: what the server does with
@@ -85,6 +87,12 @@ func expectsContinue(in *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// holdsBack reports whether net/http waits for the primary's 100 before it reads the body, over HTTP/1 and HTTP/2 alike: the
+// latter takes `100-continue x` for another expectation, and neither has one that Connection lists.
+func holdsBack(out *http.Request) bool {
+	return expectsContinue(out) && httpguts.HeaderValuesContainsToken(out.Header["Expect"], "100-continue")
 }
 
 // Read passes on what the client sent; a sampled request keeps a copy.

@@ -125,6 +125,25 @@ func TestExpectGetsOneContinue(t *testing.T) {
 	}
 }
 
+// An expectation that the primary does not hear of, or does not understand, is met by the proxy: nobody waits.
+func TestExpectNobodyElseMeets(t *testing.T) {
+	for _, scheme := range []string{"http:", "h2c:"} {
+		for _, head := range []string{"Expect: 100-continue\r\nConnection: Expect\r\n", "Expect: 100-continue x\r\n"} {
+			primary := strings.Replace(newH2C(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }), "h2c:", scheme, 1)
+			s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+			w := s.dial()
+			w.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n" + head + "\r\n")
+			if got := w.head(); got != "HTTP/1.1 100 Continue\r\n\r\n" {
+				t.Fatalf("%s %q: got %q", scheme, head, got)
+			}
+			w.send("hello")
+			if res, body := w.response("POST"); res.StatusCode != 200 || body != "hello" {
+				t.Errorf("%s %q: got %s %q", scheme, head, res.Status, body)
+			}
+		}
+	}
+}
+
 func TestExpectRefused(t *testing.T) {
 	for _, closing := range []string{"Connection: close\r\n", ""} {
 		primary := raw(t, func(conn net.Conn, r *bufio.Reader) {
