@@ -86,7 +86,16 @@ func hopByHop(name string) bool {
 // endToEnd reports whether a header stays though the client lists it as one of the connection: it would hide who asked, or
 // end the guard against loops.
 func endToEnd(name string) bool {
-	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" || name == "X-Shadow-Request"
+	return tellsWho(name) || name == "Forwarded" || name == "X-Shadow-Request" || name == "X-Shadow-Id"
+}
+
+func tellsWho(name string) bool {
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "X-Real-Ip"
+}
+
+// dashed is a header's name as it is read where dashes and underscores are the same, as in CGI and WSGI.
+func dashed(name string) string {
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
 // names reports whether a list has this element.
@@ -125,7 +134,7 @@ func (s *setup) forward(in *http.Request, out http.Header) {
 		return
 	}
 	for name := range out {
-		if strings.HasPrefix(name, "X-Forwarded-") || misspelt(name) {
+		if strings.HasPrefix(name, "X-Forwarded-") || strings.Contains(name, "_") && tellsWho(dashed(name)) {
 			delete(out, name)
 		}
 	}
@@ -140,15 +149,6 @@ func (s *setup) forward(in *http.Request, out http.Header) {
 	if in.Header["X-Real-Ip"] != nil {
 		out["X-Real-Ip"] = who[0:1:1]
 	}
-}
-
-// misspelt reports whether a name says who asked where dashes and underscores are the same, as in CGI and WSGI.
-func misspelt(name string) bool {
-	if !strings.Contains(name, "_") {
-		return false
-	}
-	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
-	return strings.HasPrefix(name, "x-forwarded-") || name == "x-real-ip"
 }
 
 func kept(prior []string, value string) []string {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,6 +191,44 @@ func TestHeaderRulesByRole(t *testing.T) {
 	if !strings.Contains(s.log.String(), "no fair pair") {
 		t.Error("nothing was said of the unfair pair")
 	}
+}
+
+// What a shadow is not to get, it gets in no spelling that might be read so, however often it is said, and not behind the body.
+func TestWithheldHowever(t *testing.T) {
+	inEachCombination(t, func(t *testing.T, c combination) {
+		type copied struct{ header, trailer http.Header }
+		copies := make(chan copied, 2)
+		shadow := c.upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			copies <- copied{r.Header, r.Trailer}
+		})
+		primary := c.upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		s := newRawStage(t, primary, shadow, shadow, func(cfg *Config) {
+			posts(cfg)
+			cfg.Shadow.SetHeaders = map[string]string{"X-Env": "shadow"}
+			cfg.Shadow.RemoveHeaders = []string{"User-Agent", "X-Secret"}
+		})
+		r := c.request(t, t.Context(), s, io.MultiReader(strings.NewReader("hello")))
+		r.Header = http.Header{
+			"User-Agent": {"a"}, "user-agent": {"b"}, "X_env": {"real"}, "X_secret": {"s"}, "X_shadow_request": {"0"}, "X_Shadow-Id": {"mine"}, "X_a": {"1"},
+		}
+		r.Trailer = http.Header{"X-Secret": {"s"}, "X_shadow-Request": {"0"}, "X-Shadow-Id": {"mine"}, "X_forwarded_for": {"evil"}, "X_b": {"2"}}
+		c.do(t, r)
+		s.exchange()
+		for range 2 {
+			got := await(t, "the copy", copies)
+			for _, name := range [...]string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Accept-Encoding", "Trailer"} {
+				delete(got.header, name)
+			}
+			id := got.header["X-Shadow-Id"]
+			if want := (http.Header{"X-Env": {"shadow"}, "X_a": {"1"}, "X-Shadow-Request": {"1"}, "X-Shadow-Id": id}); !reflect.DeepEqual(got.header, want) {
+				t.Errorf("a shadow got %v, want %v", got.header, want)
+			}
+			if want := (http.Header{"X_b": {"2"}}); len(id) != 1 || len(id[0]) != 32 || !reflect.DeepEqual(got.trailer, want) {
+				t.Errorf("a shadow got the trailers %v, want %v", got.trailer, want)
+			}
+		}
+	})
 }
 
 func TestForwardingHeaders(t *testing.T) {

@@ -45,7 +45,7 @@ func (q *question) render(s *shadow, f *flight) error {
 	if i := q.find("User-Agent"); i >= 0 && q.fields[i].values[0] != "" {
 		q.head = appendField(q.head, "User-Agent", q.fields[i].values[:1])
 	}
-	chunked := q.frame(f)
+	chunked := q.frame(s, f)
 	for _, field := range q.fields {
 		if field.name != "User-Agent" {
 			q.head = appendField(q.head, field.name, field.values)
@@ -54,7 +54,7 @@ func (q *question) render(s *shadow, f *flight) error {
 	q.head = append(q.head, "\r\n"...)
 	q.body = f.ex.Request.Body
 	if chunked {
-		q.chunk(f.ex.Request.Trailer)
+		q.chunk(s.trailers(f))
 	}
 	return nil
 }
@@ -134,12 +134,12 @@ func plainHost(host string) bool {
 }
 
 // frame says how the body ends, as the client did; it answers true for chunks.
-func (q *question) frame(f *flight) (chunked bool) {
+func (q *question) frame(s *shadow, f *flight) (chunked bool) {
 	length, method := len(f.ex.Request.Body), f.ex.Request.Method
 	switch {
 	case f.length < 0:
 		q.head = append(q.head, "Transfer-Encoding: chunked\r\n"...)
-		q.announce(f.trails)
+		q.announce(slices.DeleteFunc(slices.Clone(f.trails), s.withheld))
 		return true
 	case length > 0 || method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch:
 		q.head = append(q.head, "Content-Length: "...)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -16,10 +16,10 @@ import (
 type shadow struct {
 	role        Role
 	target      target
-	way         way         // to it
-	host        string      // keep, target or a fixed value
-	set         http.Header // by canonical name, as remove
-	remove      []string
+	way         way                 // to it
+	host        string              // keep, target or a fixed value
+	set         http.Header         // by canonical name
+	without     map[string]struct{} // what it gets of no client, dashed: what is set or removed, the marks, and Expect, since the body is here
 	buffers     *buffers
 	descriptors *descriptors
 	complain    *throttle
@@ -33,18 +33,19 @@ func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*
 		return nil, fmt.Errorf("%s: %w", role, err)
 	}
 	own := cfg.Shadow.role(role)
-	s := &shadow{role: role, target: t, host: cfg.Shadow.Host, set: make(http.Header)}
+	s := &shadow{role: role, target: t, host: cfg.Shadow.Host, set: make(http.Header), without: make(map[string]struct{})}
 	if own.Host != nil {
 		s.host = *own.Host
 	}
 	for _, headers := range []map[string]string{cfg.Shadow.SetHeaders, own.SetHeaders} {
 		for name, value := range headers {
 			s.set[http.CanonicalHeaderKey(name)] = []string{value}
+			s.withhold(name)
 		}
 	}
-	for _, name := range slices.Concat(cfg.Shadow.RemoveHeaders, own.RemoveHeaders) {
-		s.remove = append(s.remove, http.CanonicalHeaderKey(name))
-	}
+	s.withhold("Expect", "X-Shadow-Request", "X-Shadow-Id")
+	s.withhold(cfg.Shadow.RemoveHeaders...)
+	s.withhold(own.RemoveHeaders...)
 	if t.scheme == "http" && !t.h2c {
 		s.way = newPlain(s)
 		return s, nil
@@ -56,6 +57,18 @@ func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*
 	return s, nil
 }
 
+func (s *shadow) withhold(names ...string) {
+	for _, name := range names {
+		s.without[dashed(name)] = struct{}{}
+	}
+}
+
+// withheld reports whether this shadow gets no header and no trailer of the client's that might be read under this name.
+func (s *shadow) withheld(name string) bool {
+	_, found := s.without[dashed(name)]
+	return found
+}
+
 // close lets go of the connections: those that are kept now, and those in use as soon as they are free.
 func (s *shadow) close() { s.way.close() }
 
@@ -64,17 +77,14 @@ type marks [2]string
 
 func marksOf(f *flight) marks { return marks{"1", f.ex.ID} }
 
-// headers are those that this shadow gets: what the primary was sent, but for the marks and the configured changes. Expect
-// is left out, since the body is here.
+// headers are those that this shadow gets: what the primary was sent, but for the marks and the configured changes.
 func (s *shadow) headers(f *flight, m *marks) iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
 		for name, values := range f.header {
-			switch {
-			case name == "Expect" || name == "X-Shadow-Request" || name == "X-Shadow-Id" || s.set[name] != nil:
+			if s.withheld(name) {
 				continue
-			case slices.Contains(s.remove, name):
-				continue
-			case name == "Traceparent":
+			}
+			if name == "Traceparent" {
 				values = unsampled(values)
 			}
 			if !yield(name, values) {
@@ -114,18 +124,25 @@ func (s *shadow) request(f *flight) *http.Request {
 		Method: f.ex.Request.Method, URL: s.target.url(f.path, f.url), Host: s.hostOf(f), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	f.attachBody(req)
+	s.attachBody(req, f)
 	return req
 }
 
+// trailers are those that this shadow gets.
+func (s *shadow) trailers(f *flight) http.Header {
+	h := f.ex.Request.Trailer.Clone()
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return s.withheld(name) })
+	return h
+}
+
 // attachBody frames the body as the client did.
-func (f *flight) attachBody(req *http.Request) {
+func (s *shadow) attachBody(req *http.Request, f *flight) {
 	body := f.ex.Request.Body
 	switch {
 	case f.length < 0:
 		req.ContentLength, req.TransferEncoding = -1, []string{"chunked"} // also where net/http would look for a first byte
 		req.Body = io.NopCloser(bytes.NewReader(body))
-		req.Trailer = f.ex.Request.Trailer.Clone()
+		req.Trailer = s.trailers(f)
 	case len(body) > 0:
 		req.ContentLength = int64(len(body))
 		req.Body = io.NopCloser(bytes.NewReader(body))

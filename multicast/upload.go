@@ -220,7 +220,7 @@ func (u *upload) endTrailer() {
 
 // trailable reports whether a client may have such a trailer. Some servers take trailers for headers, so that none may say what
 // the proxy says itself.
-func trailable(name string) bool { return token(name) && !frames(name) && !endToEnd(name) }
+func trailable(name string) bool { return token(name) && !frames(name) && !endToEnd(dashed(name)) }
 
 // Close stops the reading, for good. What was not begun may still be wanted, on another connection; but HTTP/2 may close first
 // and read afterwards, and would then wait for the client with an answer that is cut off already.
