@@ -32,7 +32,7 @@ func parsePattern(text string) (pattern, error) {
 	if slash < 0 || strings.ContainsAny(rest, " \t?#") {
 		return p, fmt.Errorf("must be [METHOD] [host]/path, such as GET /users/{id} or shop.example/api/*, is %q", text)
 	}
-	p.host = strings.ToLower(rest[:slash])
+	p.host = bareHost(strings.ToLower(rest[:slash]))
 	segments := strings.Split(rest[slash+1:], "/")
 	if last := len(segments) - 1; segments[last] == "*" {
 		p.rest, segments = true, segments[:last]
@@ -103,7 +103,18 @@ func readings(path string) []string {
 	return []string{clean}
 }
 
+// bareHost is a host without what says nothing: a dot at the end of the name (RFC 1034, section 3.1), or a colon that no port
+// follows (RFC 3986, section 3.2.3).
+func bareHost(host string) string {
+	name, port, found := cutPort(strings.TrimSuffix(host, ":"))
+	if name = strings.TrimSuffix(name, "."); found {
+		return name + ":" + port
+	}
+	return name
+}
+
 func (p *pattern) matchHost(host string) bool {
+	host = bareHost(host)
 	if strings.EqualFold(p.host, host) {
 		return true
 	}

@@ -37,6 +37,13 @@ func TestPatterns(t *testing.T) {
 		{"shop.example:8080/a", "GET shop.example:8080 /a", true},
 		{"shop.example:8080/a", "GET shop.example /a", false},
 		{"shop.example/a", "GET other.example /a", false},
+		{"shop.example/a", "GET shop.example. /a", true},
+		{"shop.example/a", "GET shop.example: /a", true},
+		{"shop.example/a", "GET shop.example.:80 /a", true},
+		{"shop.example:8080/a", "GET shop.example.:8080 /a", true},
+		{"shop.example./a", "GET shop.example /a", true},
+		{"shop.example/a", "GET shop.example.. /a", false},
+		{"[::1]/a", "GET [::1]: /a", true},
 		{"POST shop.example/a/{b}/*", "POST shop.example /a/b/c", true},
 	} {
 		p, err := parsePattern(c.pattern)
