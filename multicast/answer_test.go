@@ -158,7 +158,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"two lengths":      "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
 		"unknown encoding": "HTTP/1.1 200 OK\r\nTransfer-Encoding: zip\r\n\r\nab",
 		"low status":       "HTTP/1.1 099 Low\r\nContent-Length: 2\r\n\r\nab",
-		"endless hints":    strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n", maxPrimaryInformational+1),
+		"endless hints":    strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n", maxInformational+1),
 	} {
 		good := newHandlerServer(t, answer(200, "hello"))
 		s := newRawStage(t, script(t, sent, true), good, good, nil)

@@ -125,6 +125,8 @@ func (c *conn) receive(method string) (*http.Response, error) {
 		case res.StatusCode/100 != 1 || res.StatusCode == http.StatusSwitchingProtocols:
 			return res, nil
 		}
+		c.flight.account.give(c.charged)
+		c.charged, c.limit = 0, maxHead
 	}
 	return nil, errInformational
 }

@@ -60,8 +60,9 @@ func TestOutcomes(t *testing.T) {
 		"garbage":        {scripted(notHTTP, true), OutcomeProtocol, "malformed HTTP", 0},
 		"bad chunk":      {scripted("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", true), OutcomeProtocol, "invalid byte in chunk length", 200},
 		"great head":     {scripted("HTTP/1.1 200 OK\r\nX-A: "+strings.Repeat("a", 2<<20)+"\r\n\r\n", true), OutcomeProtocol, "server response headers exceeded", 0},
-		"ever informing": {scripted(strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 17), false), OutcomeProtocol, "too many informational answers", 0},
-		"some informing": {scripted(strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 16)+"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false), OutcomeOK, "", 200},
+		"ever informing": {scripted(strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxInformational+1), false), OutcomeProtocol, "too many informational answers", 0},
+		"some informing": {scripted(strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", maxInformational)+"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false), OutcomeOK, "", 200},
+		"long informing": {scripted(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("a", 400<<10)+"\r\n\r\n", 4)+"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false), OutcomeOK, "", 200},
 		"switches":       {scripted("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", false), OutcomeProtocol, "switched protocols without being asked", 101},
 		"redirects":      {scripted("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", false), OutcomeOK, "", 302},
 	} {

@@ -23,14 +23,14 @@ type notices struct {
 }
 
 const (
-	// maxPrimaryInformational is how many informational answers the primary may send. One that works for hours and says so
-	// every few seconds stays below; one that says nothing else does not.
-	maxPrimaryInformational = 1000
+	// maxInformational is how many informational answers may come before the answer, from the primary and from a shadow alike.
+	// One that works for hours and says so every few seconds stays below; one that says nothing else does not.
+	maxInformational = 1000
 	// maxNotices is how many of them may wait for a client that does not read. What comes then is left out.
 	maxNotices = 16
 )
 
-var errPrimaryInformational = errors.New("too many informational answers")
+var errInformational = errors.New("too many informational answers")
 
 // add takes one more; it answers true if nobody writes yet.
 func (ns *notices) add(n notice) (idle bool) {
@@ -60,8 +60,8 @@ func (ns *notices) next() (n notice, found bool) {
 
 // inform passes an informational answer on to the client.
 func (v *visit) inform(code int, header textproto.MIMEHeader) error {
-	if v.informational.Add(1) > maxPrimaryInformational {
-		return errPrimaryInformational
+	if v.informational.Add(1) > maxInformational {
+		return errInformational
 	}
 	v.notify(notice{code, http.Header(header)})
 	return nil

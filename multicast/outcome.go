@@ -12,11 +12,10 @@ import (
 )
 
 var (
-	errInformational = errors.New("too many informational answers")
-	errSwitched      = errors.New("switched protocols without being asked")
-	errHead          = errors.New("server response headers exceeded 1 MiB")
-	errMemory        = errors.New("memory budget spent")
-	errUnsendable    = errors.New("request cannot be sent")
+	errSwitched   = errors.New("switched protocols without being asked")
+	errHead       = errors.New("server response headers exceeded 1 MiB")
+	errMemory     = errors.New("memory budget spent")
+	errUnsendable = errors.New("request cannot be sent")
 )
 
 // failed says how a leg ended that brought no whole answer home.

@@ -37,10 +37,7 @@ func (p *progress) connected(reused bool) {
 
 func (p *progress) answered() { p.firstByte.Store(true) }
 
-// maxInformational is how many 1xx answers a shadow may send before its answer.
-const maxInformational = 16
-
-// maxHead is how long the head of a shadow's answer may be, informational ones included.
+// maxHead is how long the head of a shadow's answer may be, and each informational one before it.
 const maxHead = int64(1 * MiB)
 
 // shadowIdle is how long a shadow's connection is kept: short, so that few are found dead, which would cost an exchange.
