@@ -3,6 +3,7 @@ package multicast
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // classify decides whether a request is shadowed, and how; otherwise it says why not. The reasons are looked for in the
@@ -70,7 +71,7 @@ func (s *setup) sampled(r *http.Request, rt *route, now *shadowing) bool {
 func (s *setup) key(r *http.Request) string {
 	switch by := s.sampleBy; {
 	case by.header != "":
-		return r.Header.Get(by.header)
+		return firstLine(r, by.header)
 	case by.cookie != "":
 		if c, err := r.Cookie(by.cookie); err == nil {
 			return c.Value
@@ -80,8 +81,10 @@ func (s *setup) key(r *http.Request) string {
 	return s.clientIP(r)
 }
 
-// upgrades reports whether the client asks for another protocol on this connection. HTTP/1.0 knows no such thing (RFC 9110,
-// section 7.8).
-func upgrades(r *http.Request) bool {
-	return r.Header["Upgrade"] != nil && r.ProtoAtLeast(1, 1) && names(r.Header["Connection"], "upgrade")
+// firstLine is the first line of a header, or nothing. net/http keeps Host apart.
+func firstLine(r *http.Request, name string) string {
+	if strings.EqualFold(name, "Host") {
+		return r.Host
+	}
+	return r.Header.Get(name)
 }

@@ -42,13 +42,15 @@ func TestReasonsForSkipping(t *testing.T) {
 	}{
 		"connect":             {"CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", ReasonConnect, 405, false},
 		"upgrade":             {"GET /ws " + plain + "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n", ReasonUpgrade, 200, true},
-		"h2c is no upgrade":   {"GET /ws " + plain + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n", ReasonUpgrade, 200, true},
+		"h2c is no upgrade":   {"GET /ws " + plain + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n", "", 200, true},
+		"among upgrades":      {"GET /ws " + plain + "Connection: Upgrade\r\nUpgrade: h2c, websocket\r\n\r\n", ReasonUpgrade, 200, true},
 		"loop":                {"GET /a " + plain + "X-Shadow-Request: 1\r\n\r\n", ReasonLoop, 200, true},
 		"post":                {"POST /a " + plain + "Content-Length: 0\r\n\r\n", ReasonMethod, 200, true},
 		"unknown method":      {"FOO /a " + plain + "\r\n", ReasonMethod, 200, true},
 		"options *":           {"OPTIONS * " + plain + "\r\n", ReasonMethod, 200, true},
 		"override":            {"GET /a " + plain + "X-HTTP-Method-Override: delete\r\n\r\n", ReasonMethod, 200, true},
 		"override's kin":      {"GET /a " + plain + "X-Method-Override: PUT\r\n\r\n", ReasonMethod, 200, true},
+		"underscored one":     {"GET /a " + plain + "X_HTTP_Method-Override: delete\r\n\r\n", ReasonMethod, 200, true},
 		"harmless override":   {"GET /a " + plain + "X-HTTP-Method-Override: HEAD\r\n\r\n", "", 200, true},
 		"upgrade before loop": {"POST /a " + plain + "Connection: Upgrade\r\nUpgrade: x\r\nX-Shadow-Request: 1\r\n\r\n", ReasonUpgrade, 200, true},
 	} {

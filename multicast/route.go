@@ -32,14 +32,22 @@ func (rt *route) allows(r *http.Request) bool {
 	if !slices.Contains(rt.methods, r.Method) {
 		return false
 	}
-	for _, name := range [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
-		for _, override := range r.Header[name] {
+	for name, values := range r.Header {
+		if !overridesMethod(dashed(name)) {
+			continue
+		}
+		for _, override := range values {
 			if !slices.Contains(rt.methods, strings.ToUpper(strings.TrimSpace(override))) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// overridesMethod reports whether some frameworks take the method from this header.
+func overridesMethod(name string) bool {
+	return name == "X-Http-Method-Override" || name == "X-Http-Method" || name == "X-Method-Override"
 }
 
 // longest is the most that any shadow is given.
@@ -96,7 +104,7 @@ func (s *setup) routeName(r *http.Request, rt *route) string {
 	if rt.name != "" || s.cfg.RouteHeader == "" {
 		return rt.name
 	}
-	name := strings.TrimSpace(r.Header.Get(s.cfg.RouteHeader))
+	name := strings.TrimSpace(firstLine(r, s.cfg.RouteHeader))
 	if name == "" || len(name) > maxRouteName {
 		return ""
 	}

@@ -150,6 +150,35 @@ func TestSampleByKey(t *testing.T) {
 	}
 }
 
+// net/http keeps Host apart from the other headers.
+func TestHostIsAHeader(t *testing.T) {
+	s := newStage(t, nil, func(c *Config) { c.Sample, c.SampleBy, c.RouteHeader = 50_000, "header.host", "host" })
+	const hosts, times = 20, 3
+	w := s.dial()
+	for range times {
+		for host := range hosts {
+			w.send(fmt.Sprintf("GET /a HTTP/1.1\r\nHost: user-%d\r\n\r\n", host))
+			w.response("GET")
+		}
+	}
+	s.eventually("all are placed", func() bool { return s.proxy.Counts().Open == 0 })
+	sampled := make(map[string]int)
+	for range s.proxy.Counts().Compared {
+		ex := s.exchange()
+		if sampled[ex.Request.Host]++; ex.Route != ex.Request.Host {
+			t.Errorf("a request to %s counts for %q", ex.Request.Host, ex.Route)
+		}
+	}
+	for host, n := range sampled {
+		if n != times {
+			t.Errorf("%s was sampled %d times of %d", host, n, times)
+		}
+	}
+	if len(sampled) == 0 || len(sampled) == hosts {
+		t.Errorf("%d of %d hosts sampled", len(sampled), hosts)
+	}
+}
+
 func TestRateChangesAtOnce(t *testing.T) {
 	s := newStage(t, nil, func(c *Config) { c.Sample = 0 })
 	s.get("/a")

@@ -16,22 +16,32 @@ import (
 	"time"
 )
 
-// upgrade returns the protocols to which the client wants to switch, or none. HTTP/2 is left out: the primary is asked for
-// it where it is to be spoken, and in a tunnel nobody would see the requests (golang.org/issue/80416). HTTP/2 itself has no
-// such thing as an upgrade.
+// upgrade returns the protocols to which the primary may switch, or none. HTTP/2 has no such thing.
 func (s *setup) upgrade(in *http.Request) string {
-	if !upgrades(in) || s.primary.h2c {
+	if s.primary.h2c {
 		return ""
 	}
-	var protocols []string
-	for _, line := range in.Header["Upgrade"] {
+	return strings.Join(protocols(in), ", ")
+}
+
+// upgrades reports whether the client asks for another protocol on this connection.
+func upgrades(r *http.Request) bool { return len(protocols(r)) > 0 }
+
+// protocols are those to which the client wants to switch. HTTP/1.0 knows no such thing (RFC 9110, section 7.8). HTTP/2 is left
+// out, which some clients offer with every request: the primary is asked for it where it is to be spoken, and in a tunnel nobody
+// would see the requests (golang.org/issue/80416).
+func protocols(r *http.Request) (all []string) {
+	if r.Header["Upgrade"] == nil || !r.ProtoAtLeast(1, 1) || !names(r.Header["Connection"], "upgrade") {
+		return nil
+	}
+	for _, line := range r.Header["Upgrade"] {
 		for protocol := range strings.SplitSeq(line, ",") {
 			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.EqualFold(protocol, "h2c") {
-				protocols = append(protocols, protocol)
+				all = append(all, protocol)
 			}
 		}
 	}
-	return strings.Join(protocols, ", ")
+	return all
 }
 
 // switchProtocols makes a tunnel of the two connections, now that the primary has agreed to.
