@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"shadowdiff/diff"
 	"shadowdiff/multicast"
 	"shadowdiff/normalize"
@@ -84,6 +86,16 @@ func (d *docket) complain(exchanges int64) {
 			say(complainTooWide, "a rule takes whole bodies away: nothing of them is compared")
 		}
 	}
+}
+
+// beside is a comparer under the rules in force of which nobody learns anything: neither what rules have done, nor what
+// rules to suggest, nor how routes are called.
+func (j *judging) beside() (*diff.Comparer, error) {
+	rules, err := normalize.New(j.normal)
+	if err != nil {
+		return nil, fmt.Errorf("compiling the rules: %w", err)
+	}
+	return diff.NewComparer(rules, new(normalize.Names), diff.DefaultLimits()), nil
 }
 
 // ruleText is the rules as YAML, for people to read beside a run.

@@ -11,13 +11,8 @@ import (
 	"shadowdiff/normalize"
 )
 
-// plannedKeys have their name and meaning already, but nothing behind them in this version. They are refused as such,
-// since a key that is silently ignored is a promise broken.
-func plannedKeys() []string {
-	return nil
-}
-
-var index = regexp.MustCompile(`\[\d+\]`)
+// listIndex is an element's place in the path of a key: "[2]", where configKeys has "[]".
+var listIndex = regexp.MustCompile(`\[\d+\]`)
 
 // unknownKey notes a key that the part at path does not have, and what was probably meant.
 func (d *decoder) unknownKey(key *yaml.Node, fields map[string]reflect.Value, path string) {
@@ -28,8 +23,6 @@ func (d *decoder) unknownKey(key *yaml.Node, fields map[string]reflect.Value, pa
 	slices.Sort(names)
 	at := join(path, key.Value)
 	switch near := normalize.Nearest(key.Value, names); {
-	case slices.Contains(plannedKeys(), index.ReplaceAllString(at, "[]")):
-		d.fault(key, at, "not yet supported in this version")
 	case near != "":
 		d.fault(key, "", "unknown key %q; did you mean %q?", at, join(path, near))
 	case elsewhere(key.Value) != "":

@@ -78,6 +78,8 @@ func (ps *parts) tell(name string) {
 }
 
 func (ps *parts) named(name string) *part {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
 	for _, p := range ps.all {
 		if p.name == name {
 			return p

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -95,19 +94,12 @@ func recordUntil(ctx context.Context, cfg config, log *slog.Logger) (err error) 
 	clients := ps.start(ctx, "clients", func(ctx context.Context) error {
 		return serveHTTP(ctx, proxy.Server(), listener, cfg.Server.Drain, log)
 	})
-	log.Info("recording", "clients", clientsURL(cfg, listener), "primary", cfg.Primary, "sample", cfg.Record.Sample, "dir", cfg.Record.Dir,
+	log.Info("recording", "clients", cfg.clientsURL(listener), "primary", cfg.Primary, "sample", cfg.Record.Sample, "dir", cfg.Record.Dir,
 		"version", readBuildInfo().Version)
 	tellRecording(ctx, proxy, clients, log)
 	err = errors.Join(ps.stop("clients"), ps.stop("proxy"), ps.stop("recorder"))
 	logRecorded(proxy, log)
 	return err
-}
-
-func clientsURL(cfg config, l net.Listener) string {
-	if cfg.TLS.Cert != "" {
-		return listenerURL("https", l)
-	}
-	return listenerURL("http", l)
 }
 
 // tellRecording logs the counts each minute, until ctx ends or no client is served any more.

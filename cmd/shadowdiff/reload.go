@@ -107,7 +107,7 @@ func (d *decoder) blame(err error) {
 		return
 	}
 	key := strings.TrimSuffix(leadingKey.FindString(err.Error()), ": ")
-	if slices.Contains(configKeys(), index.ReplaceAllString(key, "[]")) {
+	if slices.Contains(configKeys(), listIndex.ReplaceAllString(key, "[]")) {
 		d.follow(err)
 	} else {
 		d.faults = append(d.faults, fault{message: err.Error()})
@@ -117,8 +117,7 @@ func (d *decoder) blame(err error) {
 // apply puts a configuration in force for the requests that come from now on, with the run that it makes. Its error
 // changes nothing.
 func (s *service) apply(cfg config) error {
-	stored, _ := s.db.Rules()
-	rules, err := cfg.compile(stored...)
+	rules, err := s.compile(cfg)
 	if err != nil {
 		return err
 	}
@@ -173,6 +172,7 @@ func (s *service) instance() web.Instance {
 		},
 		Warnings: append(cfg.calibrating(), cfg.unverified()...),
 		Phase:    *s.phase.Load(),
+		Replay:   cfg.Replay,
 		Failed:   s.parts.failed(),
 		File:     s.source.file,
 		Loaded:   *s.loaded.Load(),
@@ -184,9 +184,6 @@ func (s *service) instance() web.Instance {
 		},
 		Recording:     cfg.Record,
 		VersionHeader: cfg.uncompared(),
-	}
-	if cfg.Replay {
-		now.Warnings = append(now.Warnings, "a replay is under way: recorded requests are asked, and nothing can be changed here")
 	}
 	now.Warnings = append(now.Warnings, s.versions.troubles()...)
 	now.Warnings = append(now.Warnings, s.docket().asideTexts()...)

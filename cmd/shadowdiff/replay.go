@@ -47,16 +47,16 @@ func replayFlags() []serveFlag {
 
 // replayOrder is what the command line asks for.
 type replayOrder struct {
-	cfg     config
-	what    replay.Config
-	run     string
-	journal string
-	headers []string
-	resume  bool
-	json    bool
-	junit   string
-	report  string
-	pages   bool // are shown
+	cfg         config
+	what        replay.Config
+	name        string // of the run
+	journalFile string
+	headers     []string
+	resume      bool
+	json        bool
+	junit       string
+	report      string
+	pages       bool // are shown
 }
 
 func runReplay(args []string, std stdio) int {
@@ -80,7 +80,7 @@ func runReplay(args []string, std stdio) int {
 		return nil
 	})
 	fs.IntVar(&o.what.Concurrency, "concurrency", 32, "at most so `MANY` requests are under way")
-	fs.StringVar(&o.run, "run", "", "call the run `NAME` (default: after the files)")
+	fs.StringVar(&o.name, "run", "", "call the run `NAME` (default: after the files)")
 	fs.BoolVar(&o.resume, "resume", false, "go on with the replay of these files that was interrupted")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object on standard output instead of text")
 	fs.StringVar(&o.junit, "junit", "", "write a JUnit report to this `FILE`")
@@ -151,8 +151,8 @@ func (o *replayOrder) prepare(args []string, against, methods, format string) (e
 	if o.what.Files, err = traffic.Files(args); err != nil {
 		return err
 	}
-	if o.run == "" {
-		o.run = "replay of " + filepath.Base(filepath.Clean(args[0]))
+	if o.name == "" {
+		o.name = "replay of " + filepath.Base(filepath.Clean(args[0]))
 	}
 	if o.resume && slices.Contains(o.what.Files, "-") {
 		return errors.New("-resume needs files: of standard input nobody knows what was asked")
@@ -172,7 +172,7 @@ func (o *replayOrder) configured(cfg config) config {
 	cfg.VersionHeader = noVersionHeader
 	cfg.Replay = true
 	cfg.Shadow.Concurrency = o.what.Concurrency
-	o.journal = cfg.Store.Path + ".replay"
+	o.journalFile = cfg.Store.Path + ".replay"
 	return cfg
 }
 

@@ -43,7 +43,7 @@ func (p *player) open() (err error) {
 	metrics := web.NewMetrics()
 	var head replay.Head
 	if p.resume {
-		if p.journal, head, err = replay.Resume(p.replayOrder.journal, p.what.Files); err != nil {
+		if p.journal, head, err = replay.Resume(p.journalFile, p.what.Files); err != nil {
 			return err
 		}
 	}
@@ -92,12 +92,11 @@ func (p *player) openAdmin() (err error) {
 
 // begin puts the run in force, and begins the journal of a replay that is new.
 func (p *player) begin(head replay.Head) (*docket, error) {
-	stored, _ := p.svc.db.Rules()
-	rules, err := p.cfg.compile(stored...)
+	rules, err := p.svc.compile(p.cfg)
 	if err != nil {
 		return nil, err
 	}
-	b := store.Beginning{New: !p.resume, Name: p.replayOrder.run, By: "replay"}
+	b := store.Beginning{New: !p.resume, Name: p.name, By: "replay"}
 	to, err := p.svc.begin(context.Background(), p.cfg, rules, b)
 	if err != nil {
 		return nil, err
@@ -107,11 +106,11 @@ func (p *player) begin(head replay.Head) (*docket, error) {
 		return nil, fmt.Errorf("the run of the replay that was interrupted (id %d) cannot be gone on with: the candidate, the rules or the run in force are others since; begin the replay anew, without -resume", head.Run)
 	}
 	if !p.resume {
-		if begun, ok := replay.Interrupted(p.replayOrder.journal); ok {
+		if begun, ok := replay.Interrupted(p.journalFile); ok {
 			p.screen.line(fmt.Sprintf("a replay into %s was interrupted after %s requests; this one begins anew, where -resume would have gone on",
 				p.cfg.Store.Path, humanize.Comma(begun)))
 		}
-		p.journal, err = replay.NewJournal(p.replayOrder.journal, p.run.ID, p.what.Files)
+		p.journal, err = replay.NewJournal(p.journalFile, p.run.ID, p.what.Files)
 	}
 	return to, err
 }

@@ -66,7 +66,7 @@ func replayLine(p replay.Progress, bar bool) string {
 func (p *player) tell(out *outcome) error {
 	var faults []error
 	if p.junit != "" {
-		g := gate{std: p.std, junit: p.junit, run: p.replayOrder.run}
+		g := gate{std: p.std, junit: p.junit, run: p.name}
 		faults = append(faults, g.saveJUnit(out))
 	}
 	if p.json {

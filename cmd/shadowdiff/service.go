@@ -316,10 +316,7 @@ func (s *service) ProxyURL() string {
 	if s.traffic == nil {
 		return ""
 	}
-	if s.cfg.Load().TLS.Cert != "" {
-		return listenerURL("https", s.traffic)
-	}
-	return listenerURL("http", s.traffic)
+	return s.cfg.Load().clientsURL(s.traffic)
 }
 
 // AdminURL is where the dashboard is, with the port that was taken.
@@ -337,6 +334,14 @@ func listen(who, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("listening for %s: %w", who, err)
 	}
 	return l, nil
+}
+
+// clientsURL is where clients go that a listener serves.
+func (c config) clientsURL(l net.Listener) string {
+	if c.TLS.Cert != "" {
+		return listenerURL("https", l)
+	}
+	return listenerURL("http", l)
 }
 
 // listenerURL is an address that works on this machine: a listener on every interface is called by loopback.
