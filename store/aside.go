@@ -52,6 +52,10 @@ func (db *DB) open(ctx context.Context) error {
 		db.file.closePools()
 		return explain(db.file.path, err)
 	}
+	if f := db.file; f.former > 0 && f.former < f.schema {
+		db.deps.Log.Info("the database has a newer form now; an older shadowdiff refuses it", "db", f.path, "schema_before", f.former,
+			"schema", f.schema)
+	}
 	clear(db.seriesNames)
 	return nil
 }

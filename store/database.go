@@ -26,6 +26,8 @@ type database struct {
 	read    *pool
 	file    os.FileInfo // of what was opened
 	unclean bool        // a write-ahead log was left behind: the process before did not close
+	former  int         // the number of the schema in which it was found; 0 for a new file
+	schema  int         // and of the one that it has now
 }
 
 // readers is how many pages may be read at one time; more wait for a connection.
@@ -69,7 +71,7 @@ func lockedBy(path string, err error) error {
 func (d *database) open(ctx context.Context, maxSize int64) error {
 	err := d.openPools(maxSize)
 	if err == nil {
-		err = migrate(ctx, d.write.now.Load())
+		err = d.migrate(ctx)
 	}
 	if err == nil {
 		err = d.checkIfSmall(ctx)
@@ -253,6 +255,8 @@ func explain(path string, err error) error {
 			remedy = "the disk is full: make room, or name a file elsewhere"
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 			remedy = "locked by another program: end it, or name another file"
+		case sqlite3.SQLITE_ERROR:
+			remedy = "its tables are not those of any version: put a backup in its place, or name another file"
 		}
 	}
 	if remedy == "" {

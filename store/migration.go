@@ -6,8 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"strconv"
-	"strings"
 )
 
 // migrations are the steps from an empty file to the present schema: NNNN_what.sql, numbered from 0001 without a gap.
@@ -19,26 +17,35 @@ var migrations embed.FS
 // application marks the file as ours: the four letters "shdf".
 const application = 0x73686466
 
-// migrate takes the steps that the file has not seen, each in one transaction with the number it leads to.
-func migrate(ctx context.Context, pool *sql.DB) error {
+// migrate takes the steps that the file has not seen, all in one transaction with the number they lead to.
+func (d *database) migrate(ctx context.Context) error {
 	steps, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
 		return err
 	}
-	version, err := schemaVersion(ctx, pool)
+	d.schema = len(steps)
+	pool := d.write.now.Load()
+	if d.former, err = schemaVersion(ctx, pool); err != nil || d.former == d.schema {
+		return err
+	}
+	if d.former > d.schema {
+		return fmt.Errorf("written by a newer shadowdiff (schema %d; this one knows %d): use that one, or name another file",
+			d.former, d.schema)
+	}
+	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if version > len(steps) {
-		return fmt.Errorf("written by a newer shadowdiff (schema %d; this one knows %d): use that one, or name another file",
-			version, len(steps))
-	}
-	for _, step := range steps[version:] {
-		if err := migrateStep(ctx, pool, step); err != nil {
+	defer tx.Rollback()
+	for _, step := range steps[d.former:] {
+		if err := migrateStep(ctx, tx, step); err != nil {
 			return fmt.Errorf("migrate with %s: %w", step, err)
 		}
 	}
-	return nil
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, d.schema)); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // schemaVersion answers 0 for an empty file, and refuses another program's database.
@@ -57,25 +64,11 @@ func schemaVersion(ctx context.Context, pool *sql.DB) (int, error) {
 	return version, nil
 }
 
-func migrateStep(ctx context.Context, pool *sql.DB, step string) error {
-	number, err := strconv.Atoi(strings.SplitN(strings.TrimPrefix(step, "migrations/"), "_", 2)[0])
-	if err != nil {
-		return err
-	}
+func migrateStep(ctx context.Context, tx *sql.Tx, step string) error {
 	text, err := migrations.ReadFile(step)
 	if err != nil {
 		return err
 	}
-	tx, err := pool.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, string(text)); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, number)); err != nil {
-		return err
-	}
-	return tx.Commit()
+	_, err = tx.ExecContext(ctx, string(text))
+	return err
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -37,7 +39,11 @@ func TestSecondSchemaIsMigrated(t *testing.T) {
 	openSchema(t, cfg.Path, "schema2.sql", "0001_first.sql", "0002_route_fold.sql")
 	ctx := context.Background()
 	names := new(normalize.Names)
-	db := openStore(t, cfg, Deps{Names: names})
+	var log strings.Builder
+	db := openStore(t, cfg, Deps{Names: names, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if want := fmt.Sprintf("schema_before=2 schema=%d", steps(t)); !strings.Contains(log.String(), want) {
+		t.Errorf("logged %q, want %q", log.String(), want)
+	}
 	run := startRun(t, db, candidateV1)
 	if run.ID != 2 || run.Name != "v2" || run.Attempt != 2 || !run.Started.Equal(time.UnixMicro(1748865600000000)) {
 		t.Fatalf("continued %+v", run)

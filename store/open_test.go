@@ -28,6 +28,10 @@ func TestOpenRefuses(t *testing.T) {
 			fill(t, path)
 			execOn(t, path, `PRAGMA user_version = 99`)
 		}, fmt.Sprintf("written by a newer shadowdiff (schema 99; this one knows %d)", steps(t))},
+		{"without a table", func(t *testing.T, path string) {
+			fill(t, path)
+			execOn(t, path, `DROP TABLE series_name`)
+		}, "its tables are not those of any version: put a backup in its place, or name another file (prepare: SQL logic error: no such table"},
 		{"another program's database, damaged", func(t *testing.T, path string) {
 			execOn(t, path, `CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks SELECT hex(zeroblob(30000)) FROM pragma_function_list`)
 			damage(t, path)
@@ -122,6 +126,20 @@ func TestMigrationsAreWholeOrNotAtAll(t *testing.T) {
 	if _, err := Open(broken, Deps{}); err == nil || !strings.Contains(err.Error(), "migrate with migrations/0001_first.sql") {
 		t.Fatalf("opened with %v", err)
 	}
+	// The last step fails, and those before it are as if they had not been taken.
+	second := testConfig(t)
+	openSchema(t, second.Path, "schema2.sql", "0001_first.sql", "0002_route_fold.sql")
+	execOn(t, second.Path, `CREATE TABLE rule (key TEXT)`)
+	if _, err := Open(second, Deps{}); err == nil || !strings.Contains(err.Error(), "migrate with migrations/0007_rule.sql") {
+		t.Fatalf("opened with %v", err)
+	}
+	var series bool
+	err := rawOpen(t, second.Path).QueryRow(`SELECT
+		(SELECT user_version FROM pragma_user_version), EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'series_name')`).Scan(&version, &series)
+	if err != nil || version != 2 || series {
+		t.Errorf("a failed migration left schema %d, with a table of a later one %v, %v", version, series, err)
+	}
+
 	var tables int
 	if err := rawOpen(t, broken.Path).QueryRow(`SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil || tables != 1 {
 		t.Errorf("a failed migration left %d tables, %v", tables, err)

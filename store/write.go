@@ -58,7 +58,7 @@ func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
 	} {
 		stmt, err := pool.PrepareContext(ctx, one.text)
 		if err != nil {
-			return nil, fmt.Errorf("prepare %q: %w", one.text, err)
+			return nil, fmt.Errorf("prepare: %w", err)
 		}
 		*one.into = stmt
 	}
