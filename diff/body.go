@@ -29,6 +29,7 @@ func (f *found) bodies(l, r *normalize.Body) {
 			note = firstByte(l.Bytes, r.Bytes)
 		}
 		f.body(KindValue, left, right, notes(l, r, note))
+		f.countWords(string(normalize.FieldBody), string(l.Bytes), string(r.Bytes))
 	default:
 		f.body(KindValue, f.digest(l), f.digest(r), notes(l, r, firstByte(l.Bytes, r.Bytes)))
 	}

@@ -89,8 +89,20 @@ func TestExchanges(t *testing.T) {
 			"both raw noise; body[] 1:1 at 2:1",
 		},
 		{
+			"more words", jsons(`{"m":"order 7f3a at 10:00:07 costs 5 EUR"}`), jsons(`{"m":"order 90c1 at 10:00:07 costs 5 EUR"}`),
+			jsons(`{"m":"order b2e8 at 10:00:07 costs 6 EUR"}`), "both raw noise; body.m 1:1 at 2:1",
+		},
+		{
+			"more words of a text", "200\n\nid 7f3a\nprice 5\n", "200\n\nid 90c1\nprice 5\n", "200\n\nid b2e8\nprice 6\nsize 3\n",
+			"both raw noise; body 1:1 at 4:1; size 0:0 at 0:0 drift +1 trait +0",
+		},
+		{
+			"more words of a header", "302\nLocation: http://one:80/a?x=1\n\n", "302\nLocation: http://two:80/a?x=1\n\n",
+			"302\nLocation: http://three:80/a?x=2\n\n", "both raw noise; header.location 1:1 at 2:1",
+		},
+		{
 			"status and body", jsons(`{"a":1}`), jsons(`{"a":1}`), "500\nContent-Type: text/plain\n\noops!!!",
-			"candidate_only raw up; body 3:0 at 1:0; header.content-type 1:0 at 1:0; status 1:0 at 1:0",
+			"candidate_only raw up; body 3:0 at 1:0; header.content-type 1:0 at 2:0; status 1:0 at 1:0",
 		},
 		{
 			"a drift under noise", jsons(`{"score":10.01}`), jsons(`{"score":10.02}`), jsons(`{"score":10.99}`),

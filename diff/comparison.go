@@ -53,7 +53,7 @@ type FieldComparison struct {
 	Field           string
 	Candidate       Level // highest level among the places where the candidate differs from the primary
 	Control         Level // likewise the secondary
-	CandidatePlaces int   // places that differ
+	CandidatePlaces int   // places that differ; of texts, words
 	ControlPlaces   int
 	Drift           int8 // sign of candidate minus secondary; 0: equal or not comparable
 	Trait           int8 // sign of secondary minus primary: what instances have of their own

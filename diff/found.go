@@ -4,7 +4,11 @@ package diff
 type sum struct {
 	level  Level
 	places int
+	words  int // in which its texts differ, beyond one for each
 }
+
+// extent is how much differs: places, and where they are texts words.
+func (s *sum) extent() int { return s.places + s.words }
 
 // found gathers what one comparison of two documents finds: everything in sums, the first and the first of each field
 // as differences.
@@ -19,6 +23,7 @@ type found struct {
 	lost        []span   // parts of the left body that the right has nothing to compare with
 	noDrift     bool     // nothing in the bodies can be greater or less
 	edits       *edits   // where a patch is made of what differs; nil otherwise
+	worded      int      // bytes looked through for words
 	sightings   sightings
 }
 
@@ -71,4 +76,9 @@ func (f *found) add(d Difference) {
 	if f.keeps(f.count(d.Field, d.Kind)) {
 		f.differences = append(f.differences, d)
 	}
+}
+
+// countWords counts the words of two texts, of which it is counted already that they differ.
+func (f *found) countWords(field, left, right string) {
+	f.sums[field].words += f.moreWords(left, right)
 }

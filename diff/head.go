@@ -106,6 +106,7 @@ func (f *found) lines(field string, l, r []string) {
 		d.Note = unlike(l, r)
 	}
 	f.add(d)
+	f.countWords(field, strings.Join(l, "\n"), strings.Join(r, "\n"))
 	f.saw(field, KindValue, l, r)
 }
 

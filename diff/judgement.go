@@ -20,11 +20,11 @@ func (out *Comparison) judge(candidate, control *found) {
 	fields := map[string]*FieldComparison{}
 	for field, s := range candidate.sums {
 		f := fieldAt(fields, field)
-		f.Candidate, f.CandidatePlaces = s.level, s.places
+		f.Candidate, f.CandidatePlaces = s.level, s.extent()
 	}
 	for field, s := range control.sums {
 		f := fieldAt(fields, field)
-		f.Control, f.ControlPlaces = s.level, s.places
+		f.Control, f.ControlPlaces = s.level, s.extent()
 	}
 	for _, f := range fields {
 		out.CandidateUp = out.CandidateUp || f.Candidate > f.Control

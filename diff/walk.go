@@ -218,6 +218,10 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 		p.sum.places++
 	}
 	w.sightings.add(sighting{place: p, kind: kind, l: l, r: r, keys: w.keys(l == nil)})
+	both := l != nil && r != nil && l.Type == normalize.String && r.Type == normalize.String
+	if both {
+		p.sum.words += w.moreWords(l.Text, r.Text)
+	}
 	if !w.keeps(p.sum) {
 		return
 	}
@@ -238,7 +242,7 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 	if r != nil {
 		d.RightPointer = w.pointer(1)
 	}
-	if l != nil && r != nil && l.Type == normalize.String && r.Type == normalize.String {
+	if both {
 		var seen string
 		d.Left, d.Right, seen = texts(l.Text, r.Text, w.limits.Excerpt)
 		d.Note = join(d.Note, seen)

@@ -54,7 +54,7 @@ func meanings() map[string]string {
 		"format":   "Kind of difference: the same JSON type in another shape, such as a date against other text.",
 		"type":     "Kind of difference: another JSON type, or JSON against HTML.",
 		"presence": "Kind of difference: missing or extra on one side; in transport: no answer.",
-		"extent":   "Kind of evidence: both differ, but the candidate at more places (elements of an array) than the secondary, or at fewer.",
+		"extent":   "Kind of evidence: both differ, but the candidate at more places (elements of an array, words of a text) than the secondary, or at fewer.",
 		"drift":    "Kind of evidence: a number, length or size is greater more often on the candidate's side than on the control's, or less often.",
 		"informs":  "It is shown and decides nothing: latency and the size of a body may change with an answer that is right.",
 
