@@ -55,7 +55,7 @@ func TestARequestIsAskedAgainOfAllThree(t *testing.T) {
 	})
 	ex := s.again(&Request{
 		Method: "PUT", Target: "/things/7?a=%2F&b", Host: "shop.example", Body: []byte("hello"),
-		Header:  http.Header{"X-Secret": {"s"}, "Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, "Connection": {"close"}},
+		Header:  http.Header{"X-Secret": {"s"}, "Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, "Connection": {"close"}, "Expect": {"100-continue"}, "X-Shadow-Id": {"mine"}, "X_shadow_request": {"0"}},
 		Trailer: http.Header{"X-Sum": {"9"}},
 	})
 	if ex.Unknown != "" || ex.Route != "things" || !ex.Configured || len(ex.ID) != 32 {
@@ -76,6 +76,9 @@ func TestARequestIsAskedAgainOfAllThree(t *testing.T) {
 		}
 		shadow := Role(role) != Primary
 		if (got.header.Get("X-Copy") == "yes") != shadow || (got.header.Get("X-Secret") == "") != shadow {
+			t.Errorf("%s got header %v", Role(role), got.header)
+		}
+		if got.header["Expect"] != nil || got.header["X_shadow_request"] != nil || len(got.header["X-Shadow-Id"]) != 1 {
 			t.Errorf("%s got header %v", Role(role), got.header)
 		}
 		if got.header.Get("X-Shadow-Request") != "1" || got.header.Get("X-Shadow-Id") != ex.ID ||

@@ -19,7 +19,7 @@ type shadow struct {
 	way         way                 // to it
 	host        string              // keep, target or a fixed value
 	set         http.Header         // by canonical name
-	without     map[string]struct{} // what it gets of no client, dashed: what is set or removed, the marks, and Expect, since the body is here
+	without     map[string]struct{} // what is set or removed, dashed
 	buffers     *buffers
 	descriptors *descriptors
 	complain    *throttle
@@ -43,7 +43,6 @@ func newShadow(cfg *Config, role Role, address string, longest time.Duration) (*
 			s.withhold(name)
 		}
 	}
-	s.withhold("Expect", "X-Shadow-Request", "X-Shadow-Id")
 	s.withhold(cfg.Shadow.RemoveHeaders...)
 	s.withhold(own.RemoveHeaders...)
 	if t.scheme == "http" && !t.h2c {
@@ -63,10 +62,12 @@ func (s *shadow) withhold(names ...string) {
 	}
 }
 
-// withheld reports whether this shadow gets no header and no trailer of the client's that might be read under this name.
+// withheld reports whether this shadow gets no header and no trailer of the client's that might be read under this name: it is
+// marked by the proxy, and the body that would be expected is here.
 func (s *shadow) withheld(name string) bool {
-	_, found := s.without[dashed(name)]
-	return found
+	name = dashed(name)
+	_, found := s.without[name]
+	return found || name == "Expect" || name == "X-Shadow-Request" || name == "X-Shadow-Id"
 }
 
 // close lets go of the connections: those that are kept now, and those in use as soon as they are free.
