@@ -152,27 +152,31 @@ type notice struct {
 	Before string
 	At     time.Time // zero: there is none, nor an After
 	After  string
+	Calm   bool // nothing is the matter
 }
 
 // notices are the store's troubles, a configuration that was not taken, and the set-up's limits, in words.
 func (s *Server) notices(now Instance) []notice {
 	var notes []notice
+	if now.Replay {
+		notes = append(notes, notice{Before: "A replay is under way: recorded requests are asked, and nothing can be changed here.", Calm: true})
+	}
 	if h := s.deps.DB.Health(); h.Err != "" {
 		notes = append(notes, notice{
-			"Counts are not reaching the disk since", h.LastFlush,
-			fmt.Sprintf(": %s. They are kept in memory; free space or mend the store's folder, and writing goes on.", h.Err),
+			Before: "Counts are not reaching the disk since", At: h.LastFlush,
+			After: fmt.Sprintf(": %s. They are kept in memory; free space or mend the store's folder, and writing goes on.", h.Err),
 		})
 	}
 	if aside := s.deps.DB.Health().Aside; aside != nil {
 		notes = append(notes, notice{
-			"The database was set aside at", aside.Time,
-			fmt.Sprintf(" and a new one begun: %s. Counts in memory went on; runs and samples from before are in %s.", aside.Why, aside.Path),
+			Before: "The database was set aside at", At: aside.Time,
+			After: fmt.Sprintf(" and a new one begun: %s. Counts in memory went on; runs and samples from before are in %s.", aside.Why, aside.Path),
 		})
 	}
 	if last := now.Reload; last != nil && !last.Good {
 		notes = append(notes, notice{
-			now.File + " was not taken at", last.Time,
-			fmt.Sprintf(", and the configuration before it stays in force: %s.", told(last.Faults)),
+			Before: now.File + " was not taken at", At: last.Time,
+			After: fmt.Sprintf(", and the configuration before it stays in force: %s.", told(last.Faults)),
 		})
 	}
 	if now.Targets.Candidate != "" && now.Targets.Secondary == "" {
@@ -199,6 +203,7 @@ type switchView struct {
 	Sample    string // "5%"
 	Candidate bool   // there is one to ask
 	ReadOnly  bool
+	Replay    bool // which is why nothing can be changed
 	Kept      bool // set here rather than by the configuration, and kept over restarts and reloads
 	InFlight  int64
 	Guarded   bool   // the guard has paused it
@@ -214,7 +219,7 @@ func (s *Server) switchView(now Instance) switchView {
 	return switchView{
 		Guarded: state.Guard != nil && state.Guard.Paused, Ramp: ramp,
 		Enabled: state.Enabled, Sample: shareText(state.Sample), Candidate: now.Targets.Candidate != "",
-		ReadOnly: s.cfg.ReadOnly, Kept: s.kept.Load(),
+		ReadOnly: s.cfg.ReadOnly, Replay: now.Replay, Kept: s.kept.Load(),
 		InFlight: counts.InFlight[multicast.Candidate.String()] + counts.InFlight[multicast.Secondary.String()],
 	}
 }

@@ -129,7 +129,7 @@ func guarded(g *multicast.Guard) []notice {
 		return nil
 	}
 	return []notice{{
-		"The guard has paused shadowing since", *g.Since,
-		fmt.Sprintf(": %s. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.", g.Reason),
+		Before: "The guard has paused shadowing since", At: *g.Since,
+		After: fmt.Sprintf(": %s. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.", g.Reason),
 	}}
 }

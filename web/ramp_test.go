@@ -100,8 +100,8 @@ func TestThePageOfAPause(t *testing.T) {
 		Limits: []multicast.GuardLimit{{Name: "primary_p99", At: "300ms", Value: "400ms", Over: true, Paused: true, Pauses: 1}},
 	}
 	want := notice{
-		"The guard has paused shadowing since", since,
-		": primary_p99 is 400ms, over 300ms. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.",
+		Before: "The guard has paused shadowing since", At: since,
+		After: ": primary_p99 is 400ms, over 300ms. It goes on by itself after a minute of calm; requests meanwhile are skipped as “guard”.",
 	}
 	if notes := guarded(g); len(notes) != 1 || notes[0] != want {
 		t.Errorf("%+v", notes)
@@ -111,6 +111,6 @@ func TestThePageOfAPause(t *testing.T) {
 	}
 	g.Paused = false
 	if notes, row := guarded(g), guardRow(g); len(notes) != 0 || row.Bad || row.Text != "primary_p99 400ms, limit 300ms." {
-		t.Errorf("%q, %+v", notes, row)
+		t.Errorf("%+v, %+v", notes, row)
 	}
 }

@@ -15,6 +15,7 @@ type Instance struct {
 	Targets  Targets
 	Warnings []string  // what makes the comparison, or a connection, less than it seems
 	Phase    string    // PhaseServing, or why it is not ready
+	Replay   bool      // recorded requests are asked, and no client is served
 	Failed   []string  // parts that have failed; clients are served all the same
 	File     string    // of the configuration; empty: there is none
 	Loaded   time.Time // when the configuration in force was read

@@ -31,6 +31,8 @@ type againView struct {
 func (s *Server) askForm(sample *store.Sample) askForm {
 	f := askForm{Redacted: redactedPlaces(&sample.Request)}
 	switch _, err := s.questionOf(sample, nil); {
+	case s.deps.Instance().Replay:
+		f.Why = "This is a replay: nobody is asked through this page. Copy the request as curl and ask from a terminal."
 	case s.cfg.ReadOnly:
 		f.Why = "web.read_only is set: nobody is asked through this page. Copy the request as curl and ask from a terminal."
 	case err != nil:

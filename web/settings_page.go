@@ -106,7 +106,7 @@ func (s *Server) settings(w http.ResponseWriter, r *http.Request) error {
 		Started: counts.Started, Up: lasting(time.Since(counts.Started)), Token: s.cfg.Token != "",
 	}
 	page.Here = "settings"
-	page.Sentence = doing(page.Switch, now.Targets, counts)
+	page.Sentence = doing(page.Switch, now, counts)
 	if state.Ramp != nil {
 		page.RampText = rampRow(state.Ramp).Text
 	}
@@ -117,14 +117,17 @@ func (s *Server) settings(w http.ResponseWriter, r *http.Request) error {
 }
 
 // doing says in one sentence what the instance does.
-func doing(now switchView, targets Targets, counts multicast.Counts) string {
+func doing(shadowing switchView, now Instance, counts multicast.Counts) string {
 	served := "Every client is served from the primary"
+	if now.Replay {
+		served = "Recorded requests are asked again, and no client is served"
+	}
 	switch {
-	case !now.Candidate:
+	case !shadowing.Candidate:
 		return served + ". There is no candidate: this is a plain proxy."
-	case !now.Enabled:
+	case !shadowing.Enabled:
 		return served + ". Shadowing is paused: no shadow is asked."
-	case now.Guarded:
+	case shadowing.Guarded:
 		return served + ". The guard has paused shadowing."
 	}
 	for _, role := range []multicast.Role{multicast.Candidate, multicast.Secondary} {
@@ -133,18 +136,22 @@ func doing(now switchView, targets Targets, counts multicast.Counts) string {
 		}
 	}
 	asked := "the candidate and the secondary are"
-	if targets.Secondary == "" {
+	if now.Targets.Secondary == "" {
 		asked = "the candidate, alone, is"
 	}
-	of := now.Sample + " of the eligible requests"
-	if now.Sample == "100%" {
+	of := shadowing.Sample + " of the eligible requests"
+	if shadowing.Sample == "100%" {
 		of = "every eligible request"
 	}
 	return fmt.Sprintf("%s; %s asked with copies of %s.", served, asked, of)
 }
 
 func targetRows(now Instance, counts multicast.Counts) []targetRow {
-	rows := []targetRow{{Role: multicast.Primary.String(), Address: now.Targets.Primary, Word: "serves", Text: "every client"}}
+	first := targetRow{Role: multicast.Primary.String(), Address: now.Targets.Primary, Word: "serves", Text: "every client"}
+	if now.Replay {
+		first.Word, first.Text = "asked", "unless its recorded answers stand for it"
+	}
+	rows := []targetRow{first}
 	for _, role := range []struct{ name, address, without string }{
 		{multicast.Candidate.String(), now.Targets.Candidate, "a plain proxy: set candidate to compare"},
 		{multicast.Secondary.String(), now.Targets.Secondary, "without it noise counts against the candidate"},

@@ -133,8 +133,8 @@ func paused(counts multicast.Counts) (notes []notice) {
 	for _, role := range []multicast.Role{multicast.Candidate, multicast.Secondary} {
 		if c := counts.Circuit[role.String()]; c.Until != nil {
 			notes = append(notes, notice{
-				fmt.Sprintf("The %s has failed %s running and is left alone until", role, things(int64(c.Failures), "time")), *c.Until,
-				". Nothing is compared meanwhile: requests are dropped as “circuit”.",
+				Before: fmt.Sprintf("The %s has failed %s running and is left alone until", role, things(int64(c.Failures), "time")), At: *c.Until,
+				After: ". Nothing is compared meanwhile: requests are dropped as “circuit”.",
 			})
 		}
 	}
