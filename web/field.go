@@ -381,10 +381,7 @@ func sampleRowOf(sample *store.Sample, field string) sampleRow {
 		case p.Field != field:
 		case row.Values == nil:
 			for _, c := range p.Cells() {
-				if c.Long() {
-					c = c.Short()
-				}
-				row.Values = append(row.Values, c)
+				row.Values = append(row.Values, c.Short())
 			}
 		default:
 			row.Places++

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -208,7 +209,7 @@ func (p *fieldsPage) found(snap *store.Snapshot, v *diff.Verdict, wanted foundFi
 		if backward {
 			a, b = b, a
 		}
-		return strings.Compare(a.name(), b.name())
+		return cmp.Or(strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field))
 	})
 	return list
 }

@@ -28,13 +28,36 @@ type placeView struct {
 func (p placeView) Cells() [3]cell {
 	var cells [3]cell
 	for side := range cells {
-		cells[side] = cellOf(p.Values[side], p.Values[primary], p.Absent[side], p.Absent[primary])
+		cells[side] = cellOf(spaced(p.Values[side]), spaced(p.Values[primary]), p.Absent[side], p.Absent[primary])
 		if p.unasked && side == control {
 			cells[side] = cell{Absent: true, Missing: "not asked"}
 		}
 		cells[side].Role = roleWords[side]
 	}
 	return cells
+}
+
+// spaced is JSON with a space after what stands between two values, as people write it: a long line breaks there, and is told
+// at a glance from a text.
+func spaced(value string) string {
+	if !strings.HasPrefix(value, "{") && !strings.HasPrefix(value, "[") {
+		return value
+	}
+	var out strings.Builder
+	quoted := false
+	for i := 0; i < len(value); i++ {
+		out.WriteByte(value[i])
+		switch c := value[i]; {
+		case quoted && c == '\\' && i+1 < len(value):
+			i++
+			out.WriteByte(value[i])
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == ':'):
+			out.WriteByte(' ')
+		}
+	}
+	return out.String()
 }
 
 // placesViewOf joins the two comparisons: a place that both find is one line.

@@ -110,7 +110,7 @@
     const points = (u) => u.data[0].length < 60;
     return {
       width: width(plot), height: plot.clientWidth < 500 ? 150 : 200, legend: {show: false}, cursor: {y: false, points: {size: 6}},
-      padding: [plot.clientWidth < 500 ? 18 : 30, 8, 0, 0],
+      padding: [plot.clientWidth < 500 ? 18 : 30, 26, 0, 0], // the last moment of the axis is half as wide beyond it
       scales: {y: {range}}, hooks: {draw: [mark], setCursor: [read], setData: [read], ready: [read]},
       axes: [
         {...axis, grid: {show: false}, space: plot.clientWidth < 500 ? 70 : 90, incrs, size: 34, gap: 10, values: (u, splits) => splits.map((s) => moment(s, spanOf(u)))},
