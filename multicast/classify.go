@@ -34,8 +34,8 @@ func (p *Proxy) classify(r *http.Request, s *setup) (*route, Reason) {
 	return rt, ""
 }
 
-// route returns the first route that matches. One that is never shadowed matches however the path is written, since the copy
-// would reach what an operator has excluded.
+// route returns the first route that matches. One that is never shadowed matches however the request for it is written, since
+// the copy would reach what an operator has excluded.
 func (s *setup) route(r *http.Request) *route {
 	if len(s.routes) == 0 {
 		return s.rest
@@ -43,15 +43,34 @@ func (s *setup) route(r *http.Request) *route {
 	path := rawPath(r)
 	var others []string
 	if s.excludes {
-		others = readings(path)
+		others = otherPaths(r, path)
 	}
 	for _, rt := range s.routes {
-		fits := func(path string) bool { return rt.pattern.match(r.Method, r.Host, path) }
-		if fits(path) || !rt.shadow && slices.ContainsFunc(others, fits) {
+		if rt.pattern.match(r.Method, r.Host, path) || !rt.shadow && rt.reaches(r, others) {
 			return rt
 		}
 	}
 	return s.rest
+}
+
+// otherPaths are those that a server may take for the path of a request: what it may make of the path, which comes first, and
+// what some frameworks put in its place.
+func otherPaths(r *http.Request, path string) []string {
+	all := append([]string{path}, readings(path)...)
+	for _, name := range [...]string{"X-Original-Url", "X-Rewrite-Url"} {
+		for _, instead := range r.Header[name] {
+			instead, _, _ = strings.Cut(instead, "?")
+			all = append(append(all, instead), readings(instead)...)
+		}
+	}
+	return all
+}
+
+// reaches reports whether one of these paths is of the route. Most servers answer HEAD with what answers GET.
+func (rt *route) reaches(r *http.Request, paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return rt.pattern.match(r.Method, r.Host, path) || r.Method == http.MethodHead && rt.pattern.match(http.MethodGet, r.Host, path)
+	})
 }
 
 // sampled decides by the key where the request has one, else by count.

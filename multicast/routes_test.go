@@ -134,20 +134,26 @@ func TestRoutesOnTheWire(t *testing.T) {
 	})
 }
 
-// What is never shadowed is not, however a client writes its path; what may be is matched as it was sent.
+// What is never shadowed is not, however a client writes its request; what may be is matched as it was sent.
 func TestAnExcludedRouteIsSoHoweverItIsWritten(t *testing.T) {
 	no := false
 	s := newStage(t, nil, func(c *Config) {
-		c.Routes = []RouteConfig{{Match: "/login/help"}, {Match: "/login", Shadow: &no}, {Match: "/account/*", Shadow: &no}, {Match: "/search"}}
+		c.Routes = []RouteConfig{{Match: "/login/help"}, {Match: "GET /login", Shadow: &no}, {Match: "/account/*", Shadow: &no}, {Match: "/search"}}
 	})
 	excluded := []string{
 		"/login", "//login", "/login/", "/login;x", "/login;x=1/", "/%6Cogin", "/%6cogin%2F", "/./login", "/a/../login", "/a/%2e%2e/login",
-		"/login/help/..", "/%5Clogin", "/login#x", "/account//7", "/account;v=1/7", "//account/7", "/account%2F7", "http://a//login",
+		"/login/help/..", "/%5Clogin", "/login#x", "/account//7", "/account;v=1/7", "//account/7", "/account%2F7", "http://a//login", "a:/login",
+	}
+	heads := []string{
+		"HEAD /login HTTP/1.1", "HEAD //login HTTP/1.1", "GET / HTTP/1.1\r\nX-Original-URL: /login?a", "GET /a HTTP/1.1\r\nX-Rewrite-URL: /account//7",
 	}
 	for _, target := range excluded {
+		heads = append(heads, "GET "+target+" HTTP/1.1")
+	}
+	for _, head := range heads {
 		w := s.dial()
-		w.send("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")
-		w.response("GET")
+		w.send(head + "\r\nHost: a\r\n\r\n")
+		w.head()
 	}
 	for target, route := range map[string]string{
 		"/login/help": "/login/help", "/logins": "", "/loginx;y": "", "/account": "", "/search": "/search", "//search": "",
@@ -161,6 +167,19 @@ func TestAnExcludedRouteIsSoHoweverItIsWritten(t *testing.T) {
 		}
 	}
 	s.counts(Counts{
-		Requests: int64(len(excluded)) + 8, Exchanged: 8, Compared: 8, Skipped: map[Reason]int64{ReasonRoute: int64(len(excluded))},
+		Requests: int64(len(heads)) + 8, Exchanged: 8, Compared: 8, Skipped: map[Reason]int64{ReasonRoute: int64(len(heads))},
 	})
+}
+
+// A target without a path is one of the root, which is what the upstreams are asked for.
+func TestATargetWithoutAPathIsTheRoot(t *testing.T) {
+	s := newStage(t, nil, func(c *Config) { c.Routes = []RouteConfig{{Match: "/", Name: "root"}} })
+	for _, target := range []string{"a:b", "http://a", "http://a?b"} {
+		w := s.dial()
+		w.send("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")
+		w.response("GET")
+		if ex := s.exchange(); ex.Route != "root" || !strings.HasPrefix(ex.Request.Target, "/") {
+			t.Errorf("%s is of route %q, target %q", target, ex.Route, ex.Request.Target)
+		}
+	}
 }

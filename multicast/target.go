@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -119,7 +120,7 @@ func rawPath(in *http.Request) string {
 		}
 		return "/"
 	}
-	return in.URL.EscapedPath()
+	return cmp.Or(in.URL.EscapedPath(), "/") // a:b, say
 }
 
 // rawTarget is the path and query as the client sent them.
