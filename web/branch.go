@@ -88,15 +88,9 @@ func (p *routePage) choose(q query, base string, all []*diff.Finding) ([]*diff.F
 		counts[""]++
 		return word != "" && word != standingOf(f)
 	})
-	for _, choice := range append([]string{""}, words...) {
-		label := choice
-		if label == "" {
-			label = "all"
-		}
-		if counts[choice] > 0 || choice == word {
-			p.Standing = append(p.Standing, pickView{label, counts[choice], base + q.address("fields", "standing", choice, "page", ""), choice == word})
-		}
-	}
+	p.Standing = picksOf(words, counts, word, func(choice string) string {
+		return base + q.address("fields", "standing", choice, "page", "")
+	})
 	return rows, nil
 }
 

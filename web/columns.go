@@ -196,6 +196,16 @@ type pickView struct {
 	Chosen bool
 }
 
+// picksOf offers all, and each of the words of which there is something, or that is chosen.
+func picksOf(words []string, counts map[string]int64, chosen string, href func(choice string) string) (list []pickView) {
+	for _, choice := range append([]string{""}, words...) {
+		if counts[choice] > 0 || choice == chosen {
+			list = append(list, pickView{cmp.Or(choice, "all"), counts[choice], href(choice), choice == chosen})
+		}
+	}
+	return list
+}
+
 // searchView is the field in which a page is searched.
 type searchView struct {
 	Text   string

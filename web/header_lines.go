@@ -17,7 +17,7 @@ func headerLines(sample *store.Sample) []line {
 		headers[side] = sample.Responses[role].Header
 	}
 	lines := fieldLines(sample, headers, "header.")
-	slices.SortStableFunc(lines, func(a, b line) int { return btoi(a.Same) - btoi(b.Same) })
+	slices.SortStableFunc(lines, func(a, b line) int { return one(a.Same) - one(b.Same) })
 	return foldEqual(lines, 0)
 }
 

@@ -196,15 +196,9 @@ func (p *overviewPage) routes(q query, base string, v *diff.Verdict) error {
 			rows = append(rows, route)
 		}
 	}
-	for _, choice := range append([]string{""}, words...) {
-		label := choice
-		if label == "" {
-			label = "all"
-		}
-		if counts[choice] > 0 || choice == word {
-			p.Words = append(p.Words, pickView{label, counts[choice], base + q.address("routes", "verdict", choice, "page", ""), choice == word})
-		}
-	}
+	p.Words = picksOf(words, counts, word, func(choice string) string {
+		return base + q.address("routes", "verdict", choice, "page", "")
+	})
 	slices.SortStableFunc(rows, func(a, b *diff.Verdict) int { return cmp.Compare(b.Compared, a.Compared) })
 	list, err := listing[*diff.Verdict]{
 		Sort: "sort", Order: "order", Page: "page", Anchor: "routes", Most: routesShown, Columns: routeColumns(),

@@ -49,8 +49,8 @@ func (m *matching) extras(beforeControl, beforeCandidate int) {
 		if row == [3]int{-1, -1, -1} {
 			return
 		}
-		m.next[control] += btoi(row[control] >= 0)
-		m.next[candidate] += btoi(row[candidate] >= 0)
+		m.next[control] += one(row[control] >= 0)
+		m.next[candidate] += one(row[candidate] >= 0)
 		m.out = append(m.out, row)
 	}
 }
@@ -61,13 +61,6 @@ func (m *matching) waiting(side, before int) int {
 		return m.extra[side][n]
 	}
 	return -1
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func length(n *node) int {

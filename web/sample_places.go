@@ -156,7 +156,7 @@ func (page *samplePage) list(rows []placeRow, all bool, at linesAt) {
 func splitWords(rows []placeRow) string {
 	alone := 0
 	for i := range rows {
-		alone += btoi(rows[i].Mark == markCandidate)
+		alone += one(rows[i].Mark == markCandidate)
 	}
 	switch noise := len(rows) - alone; {
 	case noise == 0:

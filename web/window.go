@@ -168,7 +168,7 @@ func (v *windowed) end(after int) {
 	stops := 0
 	for i := range v.Lines {
 		if v.Lines[i].N > after {
-			stops += btoi(v.Lines[i].Stop > 0)
+			stops += one(v.Lines[i].Stop > 0)
 		}
 	}
 	label := things(int64(v.Total-after), "more line")
