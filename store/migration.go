@@ -17,7 +17,8 @@ var migrations embed.FS
 // application marks the file as ours: the four letters "shdf".
 const application = 0x73686466
 
-// migrate takes the steps that the file has not seen, all in one transaction with the number they lead to.
+// migrate takes the steps that the file has not seen, all in one transaction with the number they lead to. The log is merged
+// at once, so that the file says by itself whose it is.
 func (d *database) migrate(ctx context.Context) error {
 	steps, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
@@ -45,7 +46,11 @@ func (d *database) migrate(ctx context.Context) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, d.schema)); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	_, err = pool.ExecContext(ctx, `PRAGMA wal_checkpoint`)
+	return err
 }
 
 // schemaVersion answers 0 for an empty file, and refuses another program's database.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -252,5 +253,38 @@ func TestRemoveAll(t *testing.T) {
 	want := []string{"notes.txt", "saved.db", "shadowdiff.db.backup-of-monday", "shadowdiff.db.lock", "shadowdiff.db2"}
 	if !slices.Equal(left, want) {
 		t.Errorf("left %q", left)
+	}
+}
+
+// A file that is no database of ours is not removed, whatever name it has; one whose process was killed at once is.
+func TestRemoveAllLeavesWhatIsNotOurs(t *testing.T) {
+	notes := filepath.Join(t.TempDir(), "notes.txt")
+	write(t, notes, []byte("these are my notes\n"))
+	bookmarks := filepath.Join(t.TempDir(), "bookmarks.db")
+	execOn(t, bookmarks, `CREATE TABLE bookmarks (url TEXT)`)
+	for _, path := range []string{notes, bookmarks} {
+		if err := RemoveAll(path); err == nil || !strings.Contains(err.Error(), path+": no database of shadowdiff's") {
+			t.Errorf("removing %s: %v", path, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+
+	cfg := testConfig(t)
+	openStore(t, cfg, Deps{})
+	killed := filepath.Join(t.TempDir(), "killed.db")
+	for _, part := range []string{"", "-wal"} {
+		b, err := os.ReadFile(cfg.Path + part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, killed+part, b)
+	}
+	if err := RemoveAll(killed); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
 	}
 }

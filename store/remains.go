@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,12 +26,16 @@ func (r Remains) Aside() (list []string) {
 	return list
 }
 
-// FindRemains lists what belongs to the database at path, whether that itself exists or not.
+// FindRemains lists what belongs to the database at path, whether that itself exists or not. A file at path that is none of
+// ours is refused.
 func FindRemains(path string) (Remains, error) {
 	var found Remains
 	resolved, err := resolve(path)
 	if err != nil {
 		return found, err
+	}
+	if info, err := os.Stat(resolved); err == nil && info.Size() > 0 && !ours(resolved) {
+		return found, fmt.Errorf("%s: no database of shadowdiff's: name that one, or remove this file by hand", path)
 	}
 	entries, err := os.ReadDir(filepath.Dir(resolved))
 	if err != nil {
