@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -72,9 +71,9 @@ func saveBackup(ctx context.Context, address, tokenFile, ca, file string) (size 
 		return 0, err
 	}
 	client.http.Timeout = backupWait
-	part, err := os.CreateTemp(filepath.Dir(file), ".shadowdiff-backup-*") // for its owner alone
+	part, err := createBeside(file)
 	if err != nil {
-		return 0, fmt.Errorf("%s cannot be written: %w", file, err)
+		return 0, err
 	}
 	size, err = client.backup(ctx, base, part)
 	if err == nil {

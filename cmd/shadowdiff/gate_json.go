@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -84,19 +86,32 @@ func canReplace(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("%s cannot be written: it is a directory; give a file in it", name)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".shadowdiff-*")
+	f, err := createBeside(name)
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, err)
+		return err
 	}
 	_ = f.Close()
 	return os.Remove(f.Name())
 }
 
+// createBeside makes a file, for its owner alone, that is to take the place of the one that is named.
+func createBeside(name string) (*os.File, error) {
+	folder := filepath.Dir(name)
+	f, err := os.CreateTemp(folder, ".shadowdiff-*")
+	switch cause, is := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s cannot be written: the folder %s does not exist", name, folder)
+	case is: // its path is that of a file that nobody has named
+		return nil, fmt.Errorf("%s cannot be written: %w", name, cause.Err)
+	}
+	return f, err
+}
+
 // replaceFile writes a file that is there whole or not at all.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".shadowdiff-*")
+	f, err := createBeside(name)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
+		return err
 	}
 	defer func() {
 		if err != nil {

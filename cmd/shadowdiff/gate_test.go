@@ -142,7 +142,7 @@ func TestAGateTellsTrouble(t *testing.T) {
 		"-token-file: open":                         {"-token-file", filepath.Join(t.TempDir(), "none")},
 		"is empty":                                  {"-token-file", empty},
 		"holds no certificate":                      {"-ca", empty},
-		"cannot be written":                         {"-junit", filepath.Join(t.TempDir(), "none", "j.xml")},
+		"none does not exist":                       {"-junit", filepath.Join(t.TempDir(), "none", "j.xml")},
 		"give a file in it":                         {"-report", t.TempDir()},
 		"give one -url":                             {"-report", "r.html", "-url", "http://a", "-url", "http://b"},
 	} {

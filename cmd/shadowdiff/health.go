@@ -42,9 +42,12 @@ func runHealth(args []string, std stdio) int {
 		path = "/healthz"
 	}
 	status, good, err := "", false, error(nil)
-	if fs.NArg() > 0 {
+	switch {
+	case fs.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q; flags begin with a dash", fs.Arg(0))
-	} else {
+	case *timeout <= 0:
+		err = fmt.Errorf("-timeout: must be above 0, is %s", *timeout)
+	default:
 		status, good, err = askHealth(ctx, *address, *ca, path, *timeout)
 	}
 	switch {

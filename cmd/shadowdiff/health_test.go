@@ -50,6 +50,7 @@ func TestHealthThatIsNone(t *testing.T) {
 		{[]string{"-url", draining.URL}, exitUnready, "draining", ""},
 		{[]string{"-url", other.URL}, exitTrouble, "", "not as shadowdiff does; is it the dashboard's address?"},
 		{[]string{"-url", "http://" + silent.Addr().String(), "-timeout", "50ms"}, exitTrouble, "", "deadline exceeded"},
+		{[]string{"-timeout", "0s"}, exitTrouble, "", "-timeout: must be above 0, is 0s"},
 		{[]string{"-url", "127.0.0.1"}, exitTrouble, "", "-url: "},
 		{[]string{"now"}, exitTrouble, "", `unexpected argument "now"`},
 	} {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -62,10 +63,10 @@ func run(args []string, std stdio) int {
 		printHelp(std.err)
 		return exitTrouble
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
+	switch {
+	case isHelp(args[0]):
 		return runHelp(args[1:], std)
-	case "-version", "--version":
+	case args[0] == "-version", args[0] == "--version":
 		return runVersion(nil, std)
 	}
 	cmd, ok := findCommand(args[0])
@@ -81,11 +82,19 @@ func runHelp(args []string, std stdio) int {
 		printHelp(std.out)
 		return exitOK
 	}
+	if isHelp(args[0]) {
+		return runHelp(nil, std)
+	}
 	cmd, ok := findCommand(args[0])
 	if !ok {
 		return unknownCommand(args[0], std)
 	}
 	return cmd.run([]string{"-h"}, std)
+}
+
+// isHelp tells that a word asks for help, as a command or as a flag.
+func isHelp(word string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, word)
 }
 
 func findCommand(name string) (command, bool) {
