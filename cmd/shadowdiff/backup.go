@@ -66,7 +66,7 @@ func saveBackup(ctx context.Context, address, tokenFile, ca, file string) (size 
 	if _, err := os.Lstat(file); err == nil {
 		return 0, fmt.Errorf("%s exists and is not written over: name another file, as with a date in it", file)
 	}
-	client, err := newGateClient(tokenFile, ca, os.LookupEnv)
+	client, err := newAPIClient(tokenFile, ca, os.LookupEnv)
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +90,7 @@ func saveBackup(ctx context.Context, address, tokenFile, ca, file string) (size 
 }
 
 // backup asks a service for its database.
-func (c *gateClient) backup(ctx context.Context, base string, to io.Writer) (size int64, err error) {
+func (c *apiClient) backup(ctx context.Context, base string, to io.Writer) (size int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/v1/backup", http.NoBody)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", base, err)

@@ -79,7 +79,7 @@ type gate struct {
 	wait          time.Duration
 	json          bool
 	junit, report string
-	client        *gateClient
+	client        *apiClient
 	every         time.Duration
 	patience      time.Duration
 }
@@ -112,7 +112,7 @@ func (g *gate) prepare(fs *flag.FlagSet, tokenFile, ca string) (err error) {
 	if err := canReport(g.junit, g.report); err != nil {
 		return err
 	}
-	g.client, err = newGateClient(tokenFile, ca, os.LookupEnv)
+	g.client, err = newAPIClient(tokenFile, ca, os.LookupEnv)
 	return err
 }
 

@@ -66,7 +66,7 @@ func (g *gate) readDrops(s *state) {
 }
 
 // drops reads the counters of a run.
-func (c *gateClient) drops(ctx context.Context, p proxied) (d drops, err error) {
+func (c *apiClient) drops(ctx context.Context, p proxied) (d drops, err error) {
 	var run struct {
 		Counters multicast.Counts `json:"counters"`
 	}

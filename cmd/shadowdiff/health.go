@@ -68,7 +68,7 @@ func askHealth(ctx context.Context, address, ca, path string, timeout time.Durat
 	if err != nil {
 		return "", false, fmt.Errorf("-url: %w", err)
 	}
-	client, err := newGateClient("", ca, func(string) (string, bool) { return "", false })
+	client, err := newAPIClient("", ca, func(string) (string, bool) { return "", false })
 	if err != nil {
 		return "", false, err
 	}
@@ -78,10 +78,9 @@ func askHealth(ctx context.Context, address, ca, path string, timeout time.Durat
 	if err != nil {
 		return "", false, fmt.Errorf("%s: %w", base, err)
 	}
-	req.Header.Set("User-Agent", "shadowdiff-health/"+readBuildInfo().Version)
-	resp, err := client.http.Do(req)
+	resp, err := client.send(base, "health", req)
 	if err != nil {
-		return "", false, unanswered(base, err)
+		return "", false, err
 	}
 	defer resp.Body.Close()
 	var said struct {

@@ -20,7 +20,7 @@ const purgeWait = time.Hour
 
 // there has a running service delete.
 func (p *purge) there(ctx context.Context, tokenFile, ca string) error {
-	client, err := newGateClient(tokenFile, ca, os.LookupEnv)
+	client, err := newAPIClient(tokenFile, ca, os.LookupEnv)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (p *purge) asked(try bool) map[string]any {
 }
 
 // purge asks a service to delete.
-func (c *gateClient) purge(ctx context.Context, base string, what map[string]any) (*web.Purged, error) {
+func (c *apiClient) purge(ctx context.Context, base string, what map[string]any) (*web.Purged, error) {
 	text, err := json.Marshal(what)
 	if err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ import (
 	"shadowdiff/web"
 )
 
-// gateClient speaks to the API of running services. What has not changed since the last look is not sent again.
-type gateClient struct {
+// apiClient speaks to the API of running services. What has not changed since the last look is not sent again.
+type apiClient struct {
 	http  *http.Client
 	token string
 	kept  map[string]keptAnswer // by address
@@ -39,8 +39,8 @@ const (
 	keptMost   = 64 << 20         // bytes of one that is kept
 )
 
-// newGateClient reads the token and the certificates.
-func newGateClient(tokenFile, ca string, env environment) (*gateClient, error) {
+// newAPIClient reads the token and the certificates.
+func newAPIClient(tokenFile, ca string, env environment) (*apiClient, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if ca != "" {
 		pem, err := os.ReadFile(ca)
@@ -69,7 +69,7 @@ func newGateClient(tokenFile, ca string, env environment) (*gateClient, error) {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return nil, errors.New("the token holds white space or control characters, which no header can carry")
 	}
-	return &gateClient{
+	return &apiClient{
 		http: &http.Client{
 			Transport:     transport,
 			Timeout:       answerTime,
@@ -113,7 +113,7 @@ var errNoRun = errors.New("no such run yet")
 type nothingHere struct{ error }
 
 // get reads an address of the API. Its error is final where the service has refused.
-func (c *gateClient) get(ctx context.Context, base, path string, params url.Values, accept string) ([]byte, error) {
+func (c *apiClient) get(ctx context.Context, base, path string, params url.Values, accept string) ([]byte, error) {
 	address := base + path
 	if len(params) > 0 {
 		address += "?" + params.Encode()
@@ -152,7 +152,7 @@ func (c *gateClient) get(ctx context.Context, base, path string, params url.Valu
 }
 
 // send sends a request of a command, with the token.
-func (c *gateClient) send(base, command string, req *http.Request) (*http.Response, error) {
+func (c *apiClient) send(base, command string, req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", "shadowdiff-"+command+"/"+readBuildInfo().Version)
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -222,7 +222,7 @@ type answer struct {
 }
 
 // equivalence reads the verdict of a run (empty: the one in force), or of one of its routes.
-func (c *gateClient) equivalence(ctx context.Context, base, run, route string) (*answer, error) {
+func (c *apiClient) equivalence(ctx context.Context, base, run, route string) (*answer, error) {
 	params := url.Values{"confirmed": {"true"}, "limit": {"1000"}}
 	if run != "" {
 		params.Set("run", run)
@@ -241,7 +241,7 @@ func (c *gateClient) equivalence(ctx context.Context, base, run, route string) (
 }
 
 // tallies reads all that a proxy has counted in a run.
-func (c *gateClient) tallies(ctx context.Context, base, run string) (*web.Export, error) {
+func (c *apiClient) tallies(ctx context.Context, base, run string) (*web.Export, error) {
 	params := url.Values{}
 	if run != "" {
 		params.Set("run", run)
@@ -260,7 +260,7 @@ func (c *gateClient) tallies(ctx context.Context, base, run string) (*web.Export
 }
 
 // routes reads the verdict of every route of a run.
-func (c *gateClient) routes(ctx context.Context, s proxied) (list []*diff.Verdict, err error) {
+func (c *apiClient) routes(ctx context.Context, s proxied) (list []*diff.Verdict, err error) {
 	params := url.Values{"run": {fmt.Sprint(s.run.ID)}, "limit": {"1000"}}
 	for {
 		var page struct {
@@ -286,13 +286,13 @@ func (c *gateClient) routes(ctx context.Context, s proxied) (list []*diff.Verdic
 }
 
 // report reads a service's report of a run.
-func (c *gateClient) report(ctx context.Context, s proxied, format string) ([]byte, error) {
+func (c *apiClient) report(ctx context.Context, s proxied, format string) ([]byte, error) {
 	params := url.Values{"run": {fmt.Sprint(s.run.ID)}, "format": {format}}
 	return c.get(ctx, s.url, "/api/v1/report", params, "*/*")
 }
 
 // read decodes an answer that is JSON.
-func (c *gateClient) read(ctx context.Context, base, path string, params url.Values, into any) error {
+func (c *apiClient) read(ctx context.Context, base, path string, params url.Values, into any) error {
 	body, err := c.get(ctx, base, path, params, "application/json")
 	if err != nil {
 		return err
