@@ -211,29 +211,6 @@ func one(is bool) int64 {
 	return 0
 }
 
-// seriesRows are minutes on their way to the disk, or from it.
-type seriesRows struct {
-	gone   []int64
-	routes []routeRow
-	fields []fieldRow
-}
-
-// routeRow is one minute of a route, or of all.
-type routeRow struct {
-	route string
-	begin int64
-	bucket
-}
-
-// fieldRow is one minute of a field.
-type fieldRow struct {
-	fieldKey
-	begin int64
-	tests testCounts
-}
-
-func (rows *seriesRows) empty() bool { return len(rows.gone)+len(rows.routes)+len(rows.fields) == 0 }
-
 // collect adds the buckets that changed since it was last called, of minutes that are loaded, and tells whether others
 // have to wait.
 func (s *series) collect(rows *seriesRows) (waiting bool) {
@@ -407,20 +384,6 @@ func (s *series) move(from, to string) {
 		if at.route == from {
 			delete(s.own, at)
 			s.own[fieldKey{to, at.field}] = true
-		}
-	}
-}
-
-// rename gives rows the present names of routes that were merged.
-func (rows *seriesRows) rename(moved map[string]string) {
-	for i := range rows.routes {
-		if now, merged := moved[rows.routes[i].route]; merged {
-			rows.routes[i].route = now
-		}
-	}
-	for i := range rows.fields {
-		if now, merged := moved[rows.fields[i].route]; merged {
-			rows.fields[i].route = now
 		}
 	}
 }
