@@ -162,6 +162,15 @@ func (s *toyShop) examples() map[string][]string {
 	return all
 }
 
+// tooSmall names headings that are no larger than those below them, or smaller than the text.
+const tooSmall = `(() => {
+	const size = (e) => parseFloat(getComputedStyle(e).fontSize);
+	const shown = (tag) => [...document.querySelectorAll("main " + tag)].filter((e) => e.checkVisibility() && !e.classList.contains("hidden"));
+	const most = (tags) => Math.max(0, ...tags.flatMap(shown).map(size));
+	return [...shown("h1").filter((e) => size(e) <= most(["h2", "h3"])), ...shown("h2").filter((e) => size(e) <= Math.max(size(document.body), most(["h3"]))),
+		...shown("h3").filter((e) => size(e) < size(document.body))].map((e) => e.tagName + " " + e.innerText + " of " + size(e) + "px").join("; ");
+})()`
+
 // audits looks at pages in every way: in both themes and in both widths.
 func (s *toyShop) audits(b *tab, axe string, paths []string) {
 	s.t.Helper()
@@ -176,6 +185,9 @@ func (s *toyShop) audits(b *tab, axe string, paths []string) {
 			}
 			if wide := eval[string](b, tooWide); wide != "" {
 				b.t.Errorf("%s at %s is too wide: %s", at, l, wide)
+			}
+			if small := eval[string](b, tooSmall); small != "" {
+				b.t.Errorf("%s at %s has headings that are no larger than what is below them: %s", at, l, small)
 			}
 		}
 		for broken, looks := range where {
@@ -196,6 +208,7 @@ func TestEveryPageIsForEveryone(t *testing.T) {
 	s := openShop(t, nil)
 	s.crowd(3000)
 	s.pay(120)
+	s.later("GET /products/{id}")
 	t.Run("visited", func(t *testing.T) {
 		s.as(t)
 		s.audits(openTab(t, browser, s.admin.URL), axe, s.pagePaths())

@@ -102,6 +102,9 @@ func TestAPageLeftOpenDoesNotGrow(t *testing.T) {
 		b.await("it shows what was counted last", fmt.Sprintf(`document.querySelector(".facts").innerText.replaceAll(",", "").includes(%q)`, counted))
 	}
 	follow(100, 10)
+	for !eval[bool](b, `!!document.querySelector("#chart canvas")`) { // it comes with the second point
+		follow(sent+1, swapped+1)
+	}
 	before := b.holds()
 	follow(10_000, 60)
 	after := b.holds()

@@ -25,6 +25,7 @@ func TestPeopleUseTheDashboard(t *testing.T) {
 	s := openShop(t, nil)
 	s.crowd(2500)
 	s.pay(200)
+	s.later("GET /products/{id}")
 	browser := openBrowser(t)
 	for _, story := range []struct {
 		name string

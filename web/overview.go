@@ -126,11 +126,17 @@ func overviewOf(q query, base string, snap *store.Snapshot, counts multicast.Cou
 	return page, err
 }
 
-// confirmedGraver are the tests, by route and field, at which something graver than another value is confirmed.
+// confirmedGraver are the tests, by route and field, at which something graver than another value is confirmed, and by route
+// alone one at which anything is.
 func confirmedGraver(v *diff.Verdict) map[[2]string]string {
 	tests := map[[2]string]string{}
 	for i := range v.Differences {
-		if f := &v.Differences[i]; f.Confirmed && f.Kind > diff.TestValue {
+		f := &v.Differences[i]
+		if !f.Confirmed {
+			continue
+		}
+		tests[[2]string{f.Route, ""}] = f.Kind.String()
+		if f.Kind > diff.TestValue {
 			tests[[2]string{f.Route, f.Field}] = f.Kind.String()
 		}
 	}

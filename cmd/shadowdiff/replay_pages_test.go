@@ -82,6 +82,20 @@ func TestAReplayCanBeWatched(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
+	for path, says := range map[string][2]string{
+		"/settings": {"no client is served", "Every client|To take it out again|web.read_only"}, "/runs": {"replay of access.log", "Begin a new run"},
+		"/rules": {"this is a replay", "web.read_only"},
+	} {
+		_, text := get("GET", path, "")
+		if !strings.Contains(text, says[0]) {
+			t.Errorf("%s does not say %q", path, says[0])
+		}
+		for wrong := range strings.SplitSeq(says[1], "|") {
+			if strings.Contains(text, wrong) {
+				t.Errorf("%s says %q", path, wrong)
+			}
+		}
+	}
 	for path, body := range map[string]string{"/api/v1/runs": `{"name": "v2"}`, "/api/v1/rules": "drop: body.a", "/api/v1/purge": `{"samples": true}`} {
 		if status, text := get("POST", path, body); status != http.StatusForbidden {
 			t.Errorf("POST %s: %d %s", path, status, text)
