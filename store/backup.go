@@ -20,24 +20,6 @@ var ErrNoRoom = errors.New("not enough room")
 // spareRoom is what a copy leaves of the disk to the database itself, in bytes.
 const spareRoom = 16 << 20
 
-// Backup writes the database, as it is at one moment, to a new file that only its owner may read, while counting and
-// writing go on. It opens as a store does. A file that exists is not written over, and nothing is left behind when it
-// fails: with ErrBackupRunning, with ErrNoRoom, or because ctx has ended.
-func (db *DB) Backup(ctx context.Context, path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("back up to %s: the file exists", path)
-	}
-	part := freeName(path + ".part")
-	if err := db.backUp(ctx, part); err != nil {
-		return fmt.Errorf("back up to %s: %w", path, err)
-	}
-	if err := os.Rename(part, path); err != nil {
-		os.Remove(part)
-		return fmt.Errorf("back up: %w", err)
-	}
-	return nil
-}
-
 // Copy is a backup that is read once: it is removed when it is closed.
 type Copy struct {
 	*os.File
@@ -47,7 +29,9 @@ type Copy struct {
 // Close removes the file.
 func (c *Copy) Close() error { return errors.Join(c.File.Close(), os.Remove(c.Name())) }
 
-// OpenBackup makes a backup in a file of its own beside the database, and answers it open for reading.
+// OpenBackup makes a backup, and answers it open for reading: the database as it is at one moment, in a file of its own beside
+// it that only its owner may read, while counting and writing go on. It opens as a store does. Nothing is left behind when it
+// fails: with ErrBackupRunning, with ErrNoRoom, or because ctx has ended.
 func (db *DB) OpenBackup(ctx context.Context) (*Copy, error) {
 	path := freeName(db.file.path + ".backup")
 	if err := db.backUp(ctx, path); err != nil {

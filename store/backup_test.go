@@ -3,9 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,21 +34,18 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	}()
-	path := filepath.Join(t.TempDir(), "copy.db")
-	err := db.Backup(context.Background(), path)
+	c, err := db.OpenBackup(context.Background())
 	close(stop)
 	<-ended
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	t.Cleanup(func() { c.Close() })
+	if info, err := c.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("made as %v, %v", info, err)
 	}
-	if err := db.Backup(context.Background(), path); err == nil || !strings.Contains(err.Error(), "exists") {
-		t.Errorf("written over: %v", err)
-	}
 
-	copied := openStore(t, Config{Path: path, KeepSamples: cfg.KeepSamples, SamplesPerField: 20, MaxSize: cfg.MaxSize}, Deps{})
+	copied := openStore(t, Config{Path: c.Name(), KeepSamples: cfg.KeepSamples, SamplesPerField: 20, MaxSize: cfg.MaxSize}, Deps{})
 	startRun(t, copied, Fingerprint{Candidate: "http://candidate:2"})
 	all := copied.Snapshot().Tallies
 	if n := all.Total.Compared; copied.Snapshot().Run.ID != run.ID || n < 400 || n > db.Snapshot().Tallies.Total.Compared {

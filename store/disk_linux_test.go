@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 		func(db *DB) {
 			pragma(t, db, `wal_checkpoint(TRUNCATE)`) // else there is room in the log
 			disk.Fill(t, ballast)
-			if err := db.Backup(context.Background(), filepath.Join(dir, "copy.db")); !errors.Is(err, ErrNoRoom) {
+			if _, err := db.OpenBackup(context.Background()); !errors.Is(err, ErrNoRoom) {
 				t.Errorf("a backup on a full disk: %v", err)
 			}
 			if _, err := db.StartRun("v2", Fingerprint{Candidate: "http://candidate:2"}); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "make room") {
