@@ -22,9 +22,6 @@ type Journal struct {
 	begin int64 // requests that were read before, asked or left out
 }
 
-// ErrNoJournal is why nothing can be resumed.
-var ErrNoJournal = errors.New("no replay was interrupted here")
-
 // Head is what the journal says of the replay.
 type Head struct {
 	Version int      `json:"replay"`
@@ -76,7 +73,7 @@ func NewJournal(name string, run int64, files []string) (*Journal, error) {
 func Resume(name string, files []string) (*Journal, Head, error) {
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, Head{}, fmt.Errorf("%w: there is no %s", ErrNoJournal, name)
+		return nil, Head{}, fmt.Errorf("no replay was interrupted here: there is no %s", name)
 	}
 	if err != nil {
 		return nil, Head{}, fmt.Errorf("reading the journal: %w", err)

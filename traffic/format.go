@@ -18,15 +18,15 @@ const (
 	FormatCurl   Format = "curl"   // curl commands, as browsers copy them
 )
 
-// Formats are all of them.
-func Formats() []Format {
+// formats are all of them.
+func formats() []Format {
 	return []Format{FormatHAR, FormatGor, FormatNDJSON, FormatLog, FormatCurl}
 }
 
 // ParseFormat reads the name of a format; an empty one is none, and the file itself tells.
 func ParseFormat(name string) (Format, error) {
 	var names []string
-	for _, f := range Formats() {
+	for _, f := range formats() {
 		if string(f) == name || name == "" {
 			return Format(name), nil
 		}

@@ -147,6 +147,3 @@ func writeRows[T any](w io.Writer, rows []*T) error {
 
 // FindingPage is the path of the page that shows a difference, below the address of the dashboard.
 func FindingPage(f diff.Finding) string { return findingPath(f) }
-
-// RoutePage is the path of a route's page.
-func RoutePage(route string) string { return routePath(route) }
