@@ -37,7 +37,7 @@ type Recorder struct {
 	redactor *normalize.Redactor
 	waiting  []*multicast.Recording // added, and not on the disk yet
 	failing  bool                   // the disk takes nothing
-	spoilt   bool                   // a recording could not be redacted, and that was logged
+	spoilt   bool                   // a request could not be redacted, or not be put into words, and that was logged
 	purged   []traffic.Span         // lately: of what is still under way nothing is to come back
 }
 
@@ -180,7 +180,7 @@ func (r *Recorder) add(rec *multicast.Recording) {
 	if err != nil {
 		if !r.spoilt {
 			r.spoilt = true
-			r.log.Error("a request could not be redacted and is not recorded", "err", err)
+			r.log.Error("a request could not be made ready for a recording and is in none", "err", err)
 		}
 		rec.Done(multicast.ReasonPanic)
 		return
