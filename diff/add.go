@@ -128,6 +128,9 @@ func (t *Tallies) Check() error {
 		if !known[f.Route] {
 			return fmt.Errorf("field %q is of route %q, which is not there", f.Field, f.Route)
 		}
+		if !possible(f.TraitGreater, f.TraitLess, f.TraitTurns) {
+			return fmt.Errorf("field %q of route %q has counts that cannot be", f.Field, f.Route)
+		}
 		for k := range f.Tests {
 			if c := f.Tests[k]; !possible(c.CandidateOnly, c.ControlOnly, c.Both, int64(c.Order)) {
 				return fmt.Errorf("field %q of route %q has counts that cannot be", f.Field, f.Route)

@@ -50,7 +50,7 @@ func TestCountsOfSeveralProxiesAddUpToThoseOfOne(t *testing.T) {
 	}
 }
 
-// timeless are tallies without their minutes, which are each proxy's own.
+// timeless are tallies without their minutes, and without the turns of traits: their order is each proxy's own.
 func timeless(all *Tallies) *Tallies {
 	plain := Add(all, &Tallies{})
 	plain.Total.Minutes, plain.Total.Latency.Minutes, plain.Transport.Minutes = Minutes{}, Minutes{}, Minutes{}
@@ -58,6 +58,7 @@ func timeless(all *Tallies) *Tallies {
 		r.Minutes, r.Latency.Minutes = Minutes{}, Minutes{}
 	}
 	for _, f := range plain.Fields {
+		f.TraitTurns, f.TraitLast = 0, 0
 		for i := range f.Tests {
 			f.Tests[i].Minutes = Minutes{}
 		}
@@ -229,6 +230,8 @@ func filled(v reflect.Value, n *int64) {
 		v.SetInt(*n)
 	case reflect.Uint8:
 		v.SetUint(1)
+	case reflect.Int8:
+		v.SetInt(1)
 	case reflect.Float64:
 		v.SetFloat(float64(*n))
 	case reflect.Bool:

@@ -42,8 +42,7 @@ func (t *Tally) addField(to *row[FieldTally], fc *FieldComparison, at time.Time)
 	}
 	drift := &f.Tests[TestDrift]
 	t.count(drift, minute, fc.Drift > 0, fc.Drift < 0)
-	tick(&f.TraitGreater, fc.Trait > 0)
-	tick(&f.TraitLess, fc.Trait < 0)
+	f.countTrait(fc.Trait)
 }
 
 // count counts one pair for a hypothesis.

@@ -121,6 +121,10 @@ func (f *FieldTally) merge(from *FieldTally) {
 	}
 	f.TraitGreater += from.TraitGreater
 	f.TraitLess += from.TraitLess
+	f.TraitTurns += from.TraitTurns
+	if f.TraitLast == 0 {
+		f.TraitLast = from.TraitLast
+	}
 	stretch(&f.First, &f.Last, from.First, from.Last)
 }
 

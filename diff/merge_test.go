@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unnumbered are tallies without numbers, confirmations and minutes, which depend on when routes were merged.
+// unnumbered are tallies without numbers, confirmations, minutes and turns, which depend on when routes were merged.
 func unnumbered(t *testing.T, all *Tallies) string {
 	plain := &Tallies{Total: all.Total}
 	plain.Total.Order, plain.Total.Latency.Order = 0, 0
@@ -23,6 +23,7 @@ func unnumbered(t *testing.T, all *Tallies) string {
 	}
 	for _, f := range all.Fields {
 		f := f.clone()
+		f.TraitTurns, f.TraitLast = 0, 0
 		for i := range f.Tests {
 			f.Tests[i].Order, f.Tests[i].Confirmed, f.Tests[i].Minutes = 0, nil, Minutes{}
 		}

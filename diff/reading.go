@@ -5,13 +5,9 @@ import (
 	"time"
 )
 
-const (
-	// suspicion is the ln E from which a test that is not confirmed is shown instead of a lesser one: that of three
-	// clean requests.
-	suspicion = 1.3
-	// trait is the ln E from which the instances are taken to differ by themselves, as pids and clocks do: E = 20.
-	trait = 2.995732
-)
+// suspicion is the ln E from which a test that is not confirmed is shown instead of a lesser one: that of three
+// clean requests.
+const suspicion = 1.3
 
 // reading is what one test has come to.
 type reading struct {
@@ -21,6 +17,7 @@ type reading struct {
 	lnE       float64
 	minutes   Steadiness
 	confirmed *Confirmation
+	anew      float64 // how much of one more request is news, 1 but for a drift under state
 }
 
 // alphaAt is the share of α that the j-th hypothesis may spend: the sum over all of them stays below α.
@@ -59,12 +56,15 @@ func (w *Watch) readings(list []reading, f *FieldTally, n int64, at time.Time) [
 		if t.Counts == (Counts{}) || test == TestDrift && t.Confirmed == nil && f.lopsided() {
 			continue
 		}
-		r := reading{test: test, counts: t.Counts, alpha: alphaAt(w.cfg.Alpha, t.Order), confirmed: t.Confirmed}
+		r := reading{test: test, counts: t.Counts, alpha: alphaAt(w.cfg.Alpha, t.Order), confirmed: t.Confirmed, anew: 1}
+		if test == TestDrift {
+			r.anew = f.anew()
+		}
 		if last := len(list) - 1; last >= 0 && test <= TestPresence && list[last].counts == r.counts {
 			r.lnE, r.minutes = list[last].lnE, list[last].minutes
 		} else {
 			r.lnE = r.evidence(r.counts.CandidateOnly)
-			r.minutes = t.Minutes.steadiness(w.now, r.measure())
+			r.minutes = t.Minutes.steadiness(w.now, r.plain())
 		}
 		if r.confirmed == nil && r.lnE >= -math.Log(r.alpha) {
 			r.confirmed = &Confirmation{Time: at, Requests: n, Alpha: w.cfg.Alpha}
@@ -74,21 +74,25 @@ func (w *Watch) readings(list []reading, f *FieldTally, n int64, at time.Time) [
 	return list
 }
 
-// lopsided tells whether the secondary lies to one side of the primary by itself: then a drift of the candidate says
-// nothing.
-func (f *FieldTally) lopsided() bool { return EvidenceTwoSided(f.TraitGreater, f.TraitLess) >= trait }
-
 // evidence is the reading's ln E if the candidate's side were counted that often.
 func (r *reading) evidence(candidate int64) float64 {
 	return r.measure()(candidate, r.counts.ControlOnly)
 }
 
-// measure is the evidence that the test goes by.
-func (r *reading) measure() func(b, c int64) float64 {
+// plain is the evidence that the test goes by where each count is news.
+func (r *reading) plain() func(b, c int64) float64 {
 	if r.test == TestDrift {
 		return EvidenceTwoSided
 	}
 	return Evidence
+}
+
+// measure is the evidence that the test goes by.
+func (r *reading) measure() func(b, c int64) float64 {
+	if r.test != TestDrift {
+		return Evidence
+	}
+	return func(b, c int64) float64 { return evidenceAnew(b, c, r.anew) }
 }
 
 // more is how many more requests on the leading side alone would confirm the test.
@@ -96,7 +100,7 @@ func (r *reading) more(latency bool) int64 {
 	lead, trail := r.counts.CandidateOnly, r.counts.ControlOnly
 	measure := Evidence
 	if r.test == TestDrift && !latency {
-		lead, trail, measure = max(lead, trail), min(lead, trail), EvidenceTwoSided
+		lead, trail, measure = max(lead, trail), min(lead, trail), r.measure()
 	}
 	return least(func(k int64) bool { return measure(lead+k, trail) >= -math.Log(r.alpha) })
 }

@@ -54,7 +54,9 @@ type FieldTally struct {
 	Tests        [tests]TestTally `json:"tests"`
 	TraitGreater int64            `json:"trait_greater,omitzero"` // secondary greater than primary
 	TraitLess    int64            `json:"trait_less,omitzero"`
-	First        time.Time        `json:"first,omitzero"` // requests in which it differed
+	TraitTurns   int64            `json:"trait_turns,omitzero"` // how often it went from the one to the other
+	TraitLast    int8             `json:"trait_last,omitzero"`  // what it was last, as FieldComparison.Trait
+	First        time.Time        `json:"first,omitzero"`       // requests in which it differed
 	Last         time.Time        `json:"last,omitzero"`
 }
 

@@ -120,11 +120,11 @@ func (l *loader) unknown() error {
 }
 
 func (l *loader) fieldRows() error {
-	const columns = `route, field, raw, noise, trait_greater, trait_less, first_seen, last_seen`
+	const columns = `route, field, raw, noise, trait_greater, trait_less, trait_turns, trait_last, first_seen, last_seen`
 	err := l.eachRow(columns, "field_tally", func(scan func(...any) error) error {
 		f := &diff.FieldTally{}
 		var first, last int64
-		if err := scan(&f.Route, &f.Field, &f.Raw, &f.Noise, &f.TraitGreater, &f.TraitLess, &first, &last); err != nil {
+		if err := scan(&f.Route, &f.Field, &f.Raw, &f.Noise, &f.TraitGreater, &f.TraitLess, &f.TraitTurns, &f.TraitLast, &first, &last); err != nil {
 			return err
 		}
 		if r := l.routes[f.Route]; r != nil {

@@ -61,7 +61,7 @@ func TestSecondSchemaIsMigrated(t *testing.T) {
 		t.Errorf("the routes: %+v", r)
 	}
 	f := s.Tallies.Fields
-	if len(f) != 1 || f[0].Raw != 22 || f[0].Noise != 4 || f[0].TraitGreater != 8 || f[0].TraitLess != 9 || f[0].Tests[diff.TestValue].Order != 4 ||
+	if len(f) != 1 || f[0].Raw != 22 || f[0].Noise != 4 || f[0].TraitGreater != 8 || f[0].TraitLess != 9 || f[0].TraitTurns != 8 || f[0].Tests[diff.TestValue].Order != 4 ||
 		f[0].Tests[diff.TestType].Counts != (diff.Counts{CandidateOnly: 11, Both: 1}) {
 		t.Fatalf("the fields: %+v", f)
 	}

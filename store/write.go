@@ -37,7 +37,7 @@ func prepare(ctx context.Context, pool *sql.DB) (*statements, error) {
 			"latency_minutes_control", "latency_open_minute", "latency_lean", "course")},
 		{&s.unknown, upsert("unknown_tally", 3, "run", "route", "reason", "count")},
 		{&s.field, upsert("field_tally", 3, "run", "route", "field", "raw", "noise", "trait_greater", "trait_less",
-			"first_seen", "last_seen")},
+			"trait_turns", "trait_last", "first_seen", "last_seen")},
 		{&s.test, upsert("test_tally", 4, "run", "route", "field", "test", "candidate_only", "control_only", "both_sides",
 			"ordinal", "minutes_candidate", "minutes_control", "open_minute", "lean")},
 		{&s.confirmation, `INSERT INTO confirmation (run, route, field, test, ordinal, time, requests, alpha)
@@ -168,7 +168,7 @@ func (w *writer) fields(b *backlog, all *diff.Tallies) error {
 	for _, f := range slices.SortedFunc(maps.Values(b.fields), compareFields) { // neighbours go to the same pages
 		transport = transport || f.Field == transportField
 		err := w.exec(w.db.stmts.field, w.run, f.Route, f.Field, f.Raw, f.Noise, f.TraitGreater, f.TraitLess,
-			micros(f.First), micros(f.Last))
+			f.TraitTurns, f.TraitLast, micros(f.First), micros(f.Last))
 		if err != nil {
 			return err
 		}

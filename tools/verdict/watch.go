@@ -68,10 +68,8 @@ func (w *watcher) field(f *diff.FieldTally) {
 		switch {
 		case test != diff.TestDrift:
 			lnE = diff.Evidence(t.CandidateOnly, t.ControlOnly)
-		case diff.EvidenceTwoSided(f.TraitGreater, f.TraitLess) >= math.Log(20):
-			continue
 		default:
-			lnE = diff.EvidenceTwoSided(t.CandidateOnly, t.ControlOnly)
+			lnE = f.EvidenceOfDrift()
 		}
 		if lnE >= threshold(t.Order) {
 			w.mark(mark{f.Route, f.Field, test})
