@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// The tests behind ShapeTable, by hand since a noisy field is classed in every exchange.
+// The tests of shapes, by hand since a noisy field is classed in every exchange.
 
 // fits tells whether a text has the form of a layout, in which 0 stands for a digit and all else for itself.
 func fits(text, layout string) bool {
