@@ -148,6 +148,7 @@ func (p *player) play(ctx context.Context) int {
 	}
 	p.svc.enter(web.PhaseServing)
 	if p.pages {
+		p.svc.parts.start(running, "charts", p.svc.web.Run)
 		p.svc.parts.start(running, "pages", p.svc.servePages)
 		p.screen.line("the dashboard is at " + p.svc.AdminURL() + "/ until the replay ends")
 	}
@@ -161,7 +162,7 @@ func (p *player) play(ctx context.Context) int {
 	} else {
 		err = p.journal.Close()
 	}
-	err = errors.Join(err, p.saveReport(&out), p.svc.parts.stop("pages"))
+	err = errors.Join(err, p.saveReport(&out), p.svc.parts.stop("pages"), p.svc.parts.stop("charts"))
 	if err = errors.Join(err, p.svc.parts.stop("proxy"), p.svc.parts.stop("store"), p.svc.close()); err != nil && out.trouble == nil {
 		out.code, out.trouble = exitTrouble, err
 	}
