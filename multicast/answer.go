@@ -205,7 +205,7 @@ func (v *visit) failed(err error) {
 	v.refuse(status)
 }
 
-var errRequest = errors.New("method or host is none")
+var errRequest = errors.New("the method or the host cannot be sent on")
 
 // unreadable refuses what is no request, or has a body that is none. The primary has no part in that.
 func (v *visit) unreadable(err error) {

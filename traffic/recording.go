@@ -177,10 +177,10 @@ func (l *lineResponse) answer() (*Response, error) {
 	}
 	hash, err := hex.DecodeString(l.SHA256)
 	if err != nil || len(hash) != 0 && len(hash) != 32 {
-		return nil, errors.New("sha256 is none")
+		return nil, errors.New("sha256 must be 64 hex digits")
 	}
 	if l.Status < 100 || l.Status > 999 || l.Size < 0 || l.Took < 0 || l.Took > 1e9 {
-		return nil, errors.New("the response's status, size or seconds are none")
+		return nil, errors.New("the response must have a status from 100 to 999, and a size and seconds of 0 or more")
 	}
 	a := &Response{
 		Status: l.Status, Header: canonical(l.Headers), Trailer: canonical(l.Trailers), Body: body, Size: l.Size, Cut: l.Cut,
