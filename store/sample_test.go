@@ -259,6 +259,36 @@ func TestFieldsShareAnExchange(t *testing.T) {
 	}
 }
 
+// Where a field always differs on both sides, the exchanges in which the candidate does at more places are those that tell.
+func TestMorePlacesAreTelling(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.SamplesPerField = 10
+	db := openStore(t, cfg, Deps{})
+	run := startRun(t, db, candidateV1)
+	for i := range 600 {
+		f := field("body.text", 1, 1)
+		f.CandidatePlaces, f.ControlPlaces, f.Drift = 1, 1, int8(i%2)
+		switch i {
+		case 300, 400:
+			f.CandidatePlaces = 2
+		case 350:
+			f.ControlPlaces = 2
+		}
+		db.Record(run.ID, compared("GET /a", noon.Add(time.Duration(i)*time.Second), f))
+	}
+	flush(t, db)
+	ids := db.Snapshot().SampleIDs("GET /a", "body.text")
+	for n, second := range []int{300, 400} {
+		sample, err := db.Sample(context.Background(), ids[1-n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := noon.Add(time.Duration(second) * time.Second); !sample.Time.Equal(want) {
+			t.Errorf("among the first two is the exchange of %v, want that of %v", sample.Time, want)
+		}
+	}
+}
+
 // A field that only drifts, as a body's size does, has samples too.
 func TestDriftHasSamples(t *testing.T) {
 	db := openStore(t, testConfig(t), Deps{})

@@ -38,7 +38,8 @@ const (
 const (
 	scoreBoth    = 1000
 	scoreLeaning = 2000
-	scoreAlone   = 3000
+	scoreMore    = 3000
+	scoreAlone   = 4000
 )
 
 // slot is why an exchange has its place. The numbers are on the disk.
@@ -157,13 +158,16 @@ func (s *shelf) wanted(route string, c *diff.Comparison) bool {
 	return len(s.wants) > 0
 }
 
-// score says how much an exchange tells about the candidate's doing in a field: that it stands alone, that it leans to
-// one side of a control that differs as well, that both differ, and least that the control stands alone.
+// score says how much an exchange tells about the candidate's doing in a field: that it stands alone, that it differs at
+// more places than a control that differs as well, that it leans to one side of it, that both differ, and least that the
+// control stands alone.
 func score(f *diff.FieldComparison, level diff.Level, fields int) int32 {
 	score := int32(-min(fields, 999))
 	switch {
 	case f.Control < level:
 		score += scoreAlone
+	case f.Candidate >= level && f.CandidatePlaces > f.ControlPlaces:
+		score += scoreMore
 	case f.Candidate >= level && f.Drift != 0:
 		score += scoreLeaning
 	case f.Candidate >= level:
