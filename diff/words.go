@@ -1,6 +1,9 @@
 package diff
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // wordBytes is how much of all texts together one comparison looks through for words; those beyond it differ in one.
 const wordBytes = 4 << 20
@@ -11,10 +14,11 @@ const wordBytes = 4 << 20
 func isWord(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>(){}[],;=&?/\\|#!", c) < 0 }
 
 // moreWords is in how many words, beyond the first, two texts differ: words that one has and the other has not, or has less
-// often, on the side that has more of them. Their order does not count.
+// often, on the side that has more of them. That those which both have stand in another order counts as one more.
 //
 // Noise in a text would hide all else that changes in it, if all texts that differ did so alike: an id in a message, a time
-// in the head of a table, a nonce in a script, the host in a redirect. So words count as the elements of an array do.
+// in the head of a table, a nonce in a script, the host in a redirect, a list in any order. So words count as the elements of
+// an array do.
 func (f *found) moreWords(left, right string) int {
 	left, right = trimWords(left, right)
 	if f.worded += len(left) + len(right); f.worded > wordBytes || oneWord(left) && oneWord(right) {
@@ -31,7 +35,26 @@ func (f *found) moreWords(left, right string) int {
 			extra -= n
 		}
 	}
-	return max(missing, extra, 1) - 1
+	words := max(missing, extra)
+	if words == 0 { // it is their order, or what parts them
+		return 0
+	}
+	if !slices.Equal(commonWords(left, surplus, 1), commonWords(right, surplus, -1)) {
+		words++
+	}
+	return words - 1
+}
+
+// commonWords are the words of a text less those that are a surplus on its side.
+func commonWords(text string, surplus map[string]int, side int) (common []string) {
+	eachWord(text, func(word string) {
+		if n := surplus[word]; n*side > 0 {
+			surplus[word] -= side
+		} else {
+			common = append(common, word)
+		}
+	})
+	return common
 }
 
 // trimWords takes off the words that both texts begin with, and those that both end with.

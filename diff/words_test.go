@@ -21,11 +21,14 @@ func TestMoreWords(t *testing.T) {
 		{"2026-11-30T10:00:00.123Z up", "2026-11-30T10:00:01Z up", 0},
 		{"http://one.svc:8080/items/1?page=2", "http://two.svc:80/items/1?page=2", 0},
 		{"http://one.svc:8080/items/1?page=2", "http://two.svc:80/items/5?page=9", 2},
-		{"a b c", "c b a", 0},         // the order is not counted
+		{"a b c", "c b a", 0},     // the order alone
+		{"a b c d", "d c b x", 1}, // and one word more
+		{"a b c d", "x b c d", 0},
 		{"a  b", "a b", 0},            // nor is what parts words
 		{"a a", "a", 0},               // one more
 		{"a", "a b c d", 2},           // three more
 		{"x b c d", "y", 3},           // four fewer, one more
+		{"x a y", "a z", 1},           // what both have is in order
 		{"prefix", "prefixed", 0},     // no word is cut
 		{"one two", "one two two", 0}, // nor counted twice
 		{"", "a b", 1},
@@ -74,6 +77,14 @@ func TestNoiseInATextHidesNothingElse(t *testing.T) {
 		},
 		"a redirect": func(noise string, wrong int) string {
 			return fmt.Sprintf("302\nLocation: https://sso.example/auth?client=%d&state=%s\n\n", 4+wrong, noise)
+		},
+		"words in any order": func(noise string, wrong int) string {
+			list := []string{"read", "write", "own", "admin", [...]string{"all", "none"}[wrong]}
+			for i, c := range noise[:5] {
+				j := int(c) % 5
+				list[i], list[j] = list[j], list[i]
+			}
+			return text("application/json", `{"scope":"`+strings.Join(list, " ")+`"}`)
 		},
 		"a policy": func(noise string, wrong int) string {
 			return fmt.Sprintf("200\nContent-Security-Policy: script-src 'nonce-%s'; %s 'none'\n\n", noise, [...]string{"object-src", "frame-src"}[wrong])
