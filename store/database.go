@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -60,6 +61,9 @@ func (d *database) relock() error { return lockedBy(d.path, d.lock.Renew()) }
 func lockedBy(path string, err error) error {
 	if held, is := errors.AsType[*lock.Held](err); is {
 		return fmt.Errorf("%s is %w: stop that one, or name another file", path, held)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the lock file beside the database: give this user the right to write the file and its folder: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("open the lock file beside the database: %w", err)

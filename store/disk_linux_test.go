@@ -39,6 +39,38 @@ func TestFullDisk(t *testing.T) {
 		func(*DB) { remove(t, ballast) })
 }
 
+// A full disk at the end is told once, by Close, with what it means; where there is room again by then it is no trouble.
+func TestADiskThatIsFullAtTheEnd(t *testing.T) {
+	dir := disk.Own(t)
+	if dir == "" {
+		return
+	}
+	disk.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=1m")
+	cfg := testConfig(t)
+	cfg.Path = filepath.Join(dir, "x.db")
+	ballast := filepath.Join(dir, "ballast")
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, room := range []bool{true, false} {
+		db := openStore(t, cfg, Deps{})
+		run := startRun(t, db, candidateV1)
+		flush(t, db)
+		pragma(t, db, `wal_checkpoint(TRUNCATE)`)
+		disk.Fill(t, ballast)
+		recordMixture(db, run.ID, 10)
+		if err := db.Run(ended); err != nil || db.Health().Err == "" {
+			t.Errorf("the writer ends with %v, and the health is %q", err, db.Health().Err)
+		}
+		if room {
+			remove(t, ballast)
+		}
+		err := db.Close()
+		if lost := err != nil && strings.Contains(err.Error(), "what was counted last is lost: ") && strings.Contains(err.Error(), "make room"); lost == room {
+			t.Errorf("closed with %v", err)
+		}
+	}
+}
+
 // Samples for which the disk has no room do not take the counts along: these are written without them, also at the end.
 func TestADiskWithoutRoomForSamples(t *testing.T) {
 	dir := disk.Own(t)

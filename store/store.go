@@ -122,6 +122,9 @@ func (db *DB) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastFlush)
 	defer cancel()
 	flushed := db.finish(ctx)
+	if flushed != nil {
+		flushed = fmt.Errorf("what was counted last is lost: %w", explain(db.file.path, flushed))
+	}
 	db.closed = true
 	db.watchers.close()
 	return errors.Join(flushed, db.release())
