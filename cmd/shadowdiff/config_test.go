@@ -36,8 +36,11 @@ func TestBadConfigurations(t *testing.T) {
 }
 
 func testEnvironment(name string) (string, bool) {
-	if name == "SHADOWDIFF_TEST_PORT" {
+	switch name {
+	case "SHADOWDIFF_TEST_PORT":
 		return "9003", true
+	case "SHADOWDIFF_TEST_EMPTY":
+		return "", true
 	}
 	return "", false
 }
@@ -168,6 +171,15 @@ func TestASecretComesFromAFile(t *testing.T) {
 	cfg, faults := readConfig(file, nil, testEnvironment)
 	if len(faults) > 0 || cfg.Web.Token != "s3cret" {
 		t.Errorf("token %q, faults %q", cfg.Web.Token, lines(faults))
+	}
+}
+
+// A value of any length is quoted no further than anybody reads.
+func TestAFaultQuotesTheBeginningOfALongValue(t *testing.T) {
+	t.Parallel()
+	_, faults := readConfig(writeConfig(t, "primary: http://127.0.0.1:9001\nsample: "+strings.Repeat("ä", 1<<20)+"\n"), nil, testEnvironment)
+	if len(faults) == 0 || !glob(`*:2:9: sample: must be a percentage *ää…`).MatchString(faults[0].line("check")) || len(faults[0].message) > 1100 {
+		t.Errorf("faults: %q", lines(faults))
 	}
 }
 

@@ -33,6 +33,9 @@ func newDecoder(s source) *decoder {
 	}
 }
 
+// longestFault is the bytes of a message, which may quote a value of any length.
+const longestFault = 1000
+
 // fault notes what is wrong with the value of the key at path, and that nothing more need be said of it.
 func (d *decoder) fault(n *yaml.Node, path, format string, args ...any) {
 	d.faulty[path] = true
@@ -41,6 +44,9 @@ func (d *decoder) fault(n *yaml.Node, path, format string, args ...any) {
 	}
 	d.told[n] = true
 	message := fmt.Sprintf(format, args...)
+	if len(message) > longestFault {
+		message = strings.ToValidUTF8(message[:longestFault], "") + "…"
+	}
 	if path != "" {
 		message = path + ": " + message
 	}
@@ -103,6 +109,8 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 		err = setScalar(v, text)
 	}
 	switch {
+	case err == nil && text == "" && n.Value != "" && isSecret(path):
+		d.fault(n, path, "the environment variable is empty, and so there would be no secret; give it a value, or leave the key out")
 	case err != nil && isSecret(path) && strings.Contains(err.Error(), noVariable):
 		d.fault(n, path, "holds ${ that%s", noVariable) // the error itself repeats what follows it
 	case err != nil:

@@ -185,7 +185,7 @@ func (o *replayOrder) replay(std stdio) int {
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
 	p := player{replayOrder: o, std: std, log: log, screen: newScreen(std.err)}
 	if err := p.open(); err != nil {
-		fmt.Fprintf(std.err, "shadowdiff replay: %s\n", errors.Join(err, p.close()))
+		fmt.Fprintf(std.err, "shadowdiff replay: %s\n", withAdvice(errors.Join(err, p.close())))
 		return exitTrouble
 	}
 	return p.play(ctx)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -143,7 +145,7 @@ func TestAReplayThatCannotBeWatched(t *testing.T) {
 		"web.token: required because":    {"-admin", "0.0.0.0:0"},
 		"-report -: standard output has": {"-report", "-"},
 		"it is a directory":              {"-report", dir},
-		"listening for the dashboard":    {"-admin", strings.TrimPrefix(p.URL, "http://")},
+		"another program has this port":  {"-admin", strings.TrimPrefix(p.URL, "http://")},
 	} {
 		args = append([]string{"-primary", p.URL, "-candidate", p.URL + "/c", "-db", filepath.Join(dir, "b.db")}, append(args, file)...)
 		if code, _, problems := replayed(t, args...); code != exitTrouble || !strings.Contains(problems, want) {
@@ -152,5 +154,8 @@ func TestAReplayThatCannotBeWatched(t *testing.T) {
 	}
 	if n := p.asked.Load(); n != 0 {
 		t.Errorf("%d were asked", n)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "b.db.replay")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a replay was begun: %v", err)
 	}
 }

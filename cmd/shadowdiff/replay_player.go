@@ -61,6 +61,9 @@ func (p *player) open() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.openAdmin(); err != nil { // before a run is begun in vain
+		return err
+	}
 	to, err := p.begin(head)
 	if err != nil {
 		return err
@@ -71,9 +74,6 @@ func (p *player) open() (err error) {
 		}
 	}
 	p.svc.web = p.svc.newPages(p.cfg, metrics)
-	if err := p.openAdmin(); err != nil {
-		return err
-	}
 	p.bad = badLines{w: p.screen}
 	p.replay = replay.New(p.what, p.svc.proxy.Play, p.journal, p.bad.tell)
 	return nil

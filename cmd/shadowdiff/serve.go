@@ -143,8 +143,11 @@ func serve(cfg config, from source, log *slog.Logger, std stdio, signals chan os
 
 // withAdvice adds to a failed start what most often mends it.
 func withAdvice(err error) string {
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return err.Error() + "; another program has this port (is shadowdiff running already?): end it, or choose another with -listen or -admin"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return err.Error() + "; this machine has no such address: give one that it has, or the port alone, as :8880"
 	}
 	return err.Error()
 }
