@@ -140,6 +140,26 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// At the fixed rate all proxies run at once: a shadow's connections are one row's only where no other row asks it.
+func TestRowsAtTheFixedRateShareNoShadow(t *testing.T) {
+	askedBy := make(map[string]trial)
+	for _, row := range trials() {
+		if !row.pace.fixed || row.shadow == "" {
+			continue
+		}
+		if other, shared := askedBy[row.shadow]; shared {
+			t.Errorf("%q and %q ask the same %s shadows", other, row, row.shadow)
+		}
+		if !slices.Contains(modes(), row.shadow) {
+			t.Errorf("%q asks %s shadows, which nobody serves", row, row.shadow)
+		}
+		askedBy[row.shadow] = row
+	}
+	if len(askedBy) == 0 {
+		t.Error("no row at the fixed rate has shadows")
+	}
+}
+
 func TestRowsHaveNamesOfTheirOwn(t *testing.T) {
 	seen := make(map[string]bool)
 	files := make(map[string]bool)

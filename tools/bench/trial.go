@@ -89,7 +89,7 @@ func trials() []trial {
 	return append(list,
 		trial{proxy: direct, pace: fixed}, trial{proxy: bare, pace: fixed}, trial{proxy: nginx, pace: fixed},
 		trial{proxy: ours, pace: fixed},
-		trial{proxy: ours, shadow: slow, pace: fixed},
+		trial{proxy: ours, shadow: apart, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: same, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: noisy, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: slow, pace: fixed},

@@ -20,10 +20,11 @@ const (
 	noisy   = "noisy"   // answers at once, with an id and a time of its own each time
 	slow    = "slow"    // as same, after a delay
 	hanging = "hanging" // takes the request and never answers
+	apart   = "apart"   // as slow, for those who ask past the proxies, whose connections are not to be counted as theirs
 	control = "control" // no mode: where the counts are asked for
 )
 
-func modes() []string { return []string{same, noisy, slow, hanging} }
+func modes() []string { return []string{same, noisy, slow, hanging, apart} }
 
 // upstreamConfig is what an upstream is started with.
 type upstreamConfig struct {

@@ -172,7 +172,7 @@ func (l *loop) read(fd int32, c *served) {
 func (l *loop) asked(fd int32, c *served) {
 	switch c.name {
 	case hanging:
-	case slow:
+	case slow, apart:
 		l.later = append(l.later, delayed{time.Now().Add(l.delay), fd, c})
 	default:
 		l.answer(fd, c)
