@@ -23,7 +23,7 @@ type bar struct {
 	verdict string // met, not met, not measured
 }
 
-// bars judges all of them by medians.
+// bars judges all of them.
 func (r *results) bars(concurrency int) []bar {
 	base := trial{proxy: bare}
 	list := []bar{
@@ -51,8 +51,8 @@ func (r *results) atLeast(what string, bar0 float64, t, base trial) bar {
 		return b.unmeasured()
 	}
 	ratio := r.ratio(t, base, rate)
-	b.figure = showSpread(ratio, 2)
-	return b.judge(ratio.median >= bar0)
+	b.figure = showRatio(ratio)
+	return b.judge(ratio.value >= bar0)
 }
 
 // everythingAt asks whether the proxy answers a share of what the bare one can, and compares everything meanwhile.
@@ -64,9 +64,9 @@ func (r *results) everythingAt(share float64, shadow string) bar {
 	if !r.measured(t) || !r.measured(trial{proxy: bare}) {
 		return b.unmeasured()
 	}
-	reached, did := r.ratio(t, trial{proxy: bare}, rate), r.of(t, compared)
-	b.figure = fmt.Sprintf("%.2f, %s", reached.median, r.share(t))
-	return b.judge(reached.median >= share*enoughOfPace && did.median >= everything)
+	reached := r.ratio(t, trial{proxy: bare}, rate)
+	b.figure = fmt.Sprintf("%s, %s", showRatio(reached), shareOf(r.turns[t]))
+	return b.judge(reached.value >= share*enoughOfPace && compared(r.turns[t]) >= everything)
 }
 
 func (r *results) connections(shadow string, concurrency int) bar {
@@ -74,7 +74,7 @@ func (r *results) connections(shadow string, concurrency int) bar {
 	var most int64 = -1
 	for _, t := range r.trials {
 		if t.proxy == ours && t.shadow == shadow && r.measured(t) {
-			most = max(most, r.most(t))
+			most = max(most, connections(r.turns[t]))
 		}
 	}
 	if most < 0 {
@@ -91,9 +91,9 @@ func (r *results) tail(shadow string) bar {
 	if !r.measured(t) || !r.measured(off) {
 		return b.unmeasured()
 	}
-	ratio := r.tailRatio(t, off)
-	b.figure = showSpread(ratio, 2)
-	return b.judge(ratio.median <= barP99)
+	ratio := r.ratio(t, off, p99)
+	b.figure = showRatio(ratio)
+	return b.judge(ratio.value <= barP99)
 }
 
 func (r *results) noErrors() bar {
@@ -103,7 +103,7 @@ func (r *results) noErrors() bar {
 	for _, t := range r.trials {
 		if t.proxy == ours && r.measured(t) {
 			seen = true
-			sum += r.errors(t).Sum()
+			sum += faults(r.turns[t]).Sum()
 		}
 	}
 	if !seen {
@@ -131,10 +131,11 @@ func show(v float64, digits int) string {
 	return fmt.Sprintf("%.*f", digits, v)
 }
 
-// showSpread prints the median with the least and the greatest.
-func showSpread(s spread, digits int) string {
-	if math.IsNaN(s.median) || s.low == s.high {
-		return show(s.median, digits)
+// showRatio prints a ratio with its interval, unless that is too narrow to be seen.
+func showRatio(r ratio) string {
+	low, value, high := show(r.low, 2), show(r.value, 2), show(r.high, 2)
+	if low == high {
+		return value
 	}
-	return fmt.Sprintf("%s (%s–%s)", show(s.median, digits), show(s.low, digits), show(s.high, digits))
+	return fmt.Sprintf("%s (%s–%s)", value, low, high)
 }

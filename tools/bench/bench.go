@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"shadowdiff/tools/rig"
 )
 
-// bench is a run: three upstreams that stay, and one proxy after the other.
+// bench is a run: three upstreams, and the proxies that take turns.
 type bench struct {
 	cfg       config
 	dir       string // temporary
@@ -25,8 +26,8 @@ type bench struct {
 	results   results
 }
 
-func newBench(ctx context.Context, cfg config) (*bench, error) {
-	b := &bench{cfg: cfg, results: results{rounds: make(map[trial][]figures)}}
+func newBench(ctx context.Context, cfg config, trials []trial) (*bench, error) {
+	b := &bench{cfg: cfg, results: results{trials: trials, turns: make(map[trial][]figures)}}
 	b.answers = map[string]*answer{
 		same:  newAnswer(cfg.size, "primary", same),
 		noisy: newAnswer(cfg.size, "primary", noisy),
@@ -48,7 +49,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 		}
 	}
 	for role, u := range map[string]**upstream{"primary": &b.primary, "secondary": &b.secondary, "candidate": &b.candidate} {
-		cfg := upstreamConfig{size: b.cfg.size, delay: b.cfg.delay}
+		cfg := upstreamConfig{size: b.cfg.size, delay: b.cfg.delay, rows: len(b.results.trials)}
 		if *u, err = startUpstream(ctx, role, cfg); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (b *bench) close() {
 	_ = os.RemoveAll(b.dir)
 }
 
-// measureAll goes through all trials at full speed once a round, and then through those at the fixed rate once a turn.
+// measureAll goes through all trials at full speed, and then through those at the fixed rate.
 func (b *bench) measureAll(ctx context.Context) error {
 	var full, fixed []trial
 	for _, t := range b.results.trials {
@@ -75,35 +76,33 @@ func (b *bench) measureAll(ctx context.Context) error {
 			full = append(full, t)
 		}
 	}
-	for round := range b.cfg.rounds {
-		for n, t := range full {
-			if n%10 == 0 {
-				fmt.Fprintf(os.Stderr, "round %d of %d, row %d of %d\n", round+1, b.cfg.rounds, n+1, len(full))
-			}
-			f, err := b.measure(ctx, t)
-			if err != nil {
-				return fmt.Errorf("%s: %w", t, err)
-			}
-			b.results.rounds[t] = append(b.results.rounds[t], f)
-		}
+	if err := b.takeTurns(ctx, full, b.cfg.turns, nil); err != nil || len(fixed) == 0 {
+		return err
 	}
-	return b.takeTurns(ctx, fixed)
+	w, err := b.standAside()
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.stop()
+	}
+	return b.takeTurns(ctx, fixed, b.cfg.fixedTurns, w)
 }
 
-// measure runs one trial: the proxy is started for it and stopped after it.
-func (b *bench) measure(ctx context.Context, t trial) (f figures, err error) {
-	s, err := b.startFor(ctx, t)
-	if err != nil {
-		return f, err
+// standAside readies what is measured at about a millisecond: the shadows stand back, since they are other machines' work
+// and only what they cost the proxy is to be seen, and a witness tells which requests fell into a time in which nothing ran.
+// Where there can be none, it says so.
+func (b *bench) standAside() (*witness, error) {
+	for _, u := range []*upstream{b.secondary, b.candidate} {
+		if err := standBack(u.PID()); err != nil {
+			return nil, err
+		}
 	}
-	defer s.stop()
-	f, took, err := b.underLoad(ctx, t, s)
+	w, err := newWitness()
 	if err != nil {
-		return f, err
+		fmt.Fprintln(os.Stderr, "bench: no request is left out, since nobody can tell when the machine stood still:", err)
 	}
-	latencies := took.sorted()
-	f.p50, f.p99 = percentile(latencies, 0.50), percentile(latencies, 0.99)
-	return f, b.keepProfile(ctx, t, s)
+	return w, nil
 }
 
 // startFor starts a trial's proxy, and waits until it answers.
@@ -128,8 +127,8 @@ func (b *bench) rateOf(t trial) float64 {
 	if t.pace.fixed {
 		return b.cfg.rate
 	}
-	if rounds := b.results.rounds[trial{proxy: bare}]; t.pace.share > 0 && len(rounds) > 0 {
-		return t.pace.share * rounds[len(rounds)-1].rate()
+	if turns := b.results.turns[trial{proxy: bare}]; t.pace.share > 0 && len(turns) > 0 {
+		return t.pace.share * rate(turns[len(turns)-1:])
 	}
 	return 0
 }
@@ -156,7 +155,7 @@ func (b *bench) underLoad(ctx context.Context, t trial, s *system) (f figures, t
 	if err != nil {
 		return f, nil, err
 	}
-	f.requests, f.errors = len(took.latencies), took.errors
+	f.requests, f.errors, f.all = len(took.latencies), took.errors, slices.Clone(took.latencies)
 	return f, took, nil
 }
 
@@ -169,7 +168,7 @@ func (b *bench) askShadows(t trial) (stop func()) {
 	var wait sync.WaitGroup
 	var loads []*load
 	for role, u := range map[string]*upstream{"secondary": b.secondary, "candidate": b.candidate} {
-		l := &load{addr: u.addrs[t.shadow], conns: b.cfg.concurrency, want: newAnswer(b.cfg.size, role, t.shadow)}
+		l := &load{addr: u.addrs[t.shadow][b.row(t)], conns: b.cfg.concurrency, want: newAnswer(b.cfg.size, role, t.shadow)}
 		l.rate = min(b.cfg.rate, float64(b.cfg.concurrency)/b.cfg.delay.Seconds())
 		loads = append(loads, l)
 		wait.Go(func() { _, _ = l.run() })
@@ -241,19 +240,24 @@ func (b *bench) connections(t trial) (map[string]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		most[role] = counts[t.shadow]
+		if t.shadow != "" {
+			most[role] = counts[t.shadow][b.row(t)]
+		}
 	}
 	return most, nil
 }
+
+// row is a trial's number, by which the upstreams know whose connections they count.
+func (b *bench) row(t trial) int { return slices.Index(b.results.trials, t) }
 
 // describe says what is measured on what.
 func (b *bench) describe(w io.Writer) {
 	resolution, _ := rig.CPUResolution()
 	fmt.Fprintf(w, "%s; %s\n", machine(), strings.Join(versions(), "; "))
-	fmt.Fprintf(w, "%d connections, %d-byte bodies, rounds: %d, of %v a row, and turns at %.0f requests/s: %d, of %v a row; %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
-		b.cfg.conns, b.cfg.size, b.cfg.rounds, b.cfg.time, b.cfg.rate, b.cfg.turns, b.cfg.fixedTime, b.cfg.warm, b.cfg.delay,
+	fmt.Fprintf(w, "%d connections, %d-byte bodies; turns at full speed: %d, of %v a row, and at %.0f requests/s: %d, of %v a row, %v before each; slow is %v; concurrency %d, queue %d, memory %s\n",
+		b.cfg.conns, b.cfg.size, b.cfg.turns, b.cfg.time, b.cfg.rate, b.cfg.fixedTurns, b.cfg.fixedTime, b.cfg.warm, b.cfg.delay,
 		b.cfg.concurrency, b.cfg.queue, b.cfg.memory)
-	fmt.Fprintf(w, "medians of the rounds, in brackets the least and the greatest; latencies at the fixed rate are of all turns, without the requests that were\nunder way when the machine stood still, and beside the ratio is its interval of 95 %%; CPU is the proxy's, user and system, by a clock of %v\n\n", resolution)
+	fmt.Fprintf(w, "figures are of all turns together, and beside a ratio is its interval of 95 %%; latencies at the fixed rate are without the requests that\nwere under way when the machine stood still; CPU is the proxy's, user and system, by a clock of %v\n\n", resolution)
 }
 
 // report prints all tables.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -34,25 +33,6 @@ func TestPercentile(t *testing.T) {
 	} {
 		if got := percentile(c.values, c.p); got != c.want {
 			t.Errorf("of %d values at %v: %d, want %d", len(c.values), c.p, got, c.want)
-		}
-	}
-}
-
-func TestSpread(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		figures []float64
-		want    string
-	}{
-		{nil, "–"},
-		{[]float64{nan}, "–"},
-		{[]float64{2}, "2.0"},
-		{[]float64{3, 1, 2}, "2.0 (1.0–3.0)"},
-		{[]float64{4, 1}, "2.5 (1.0–4.0)"},
-		{[]float64{nan, 5, 3}, "4.0 (3.0–5.0)"},
-	} {
-		if got := showSpread(spreadOf(c.figures), 1); got != c.want {
-			t.Errorf("%v: %q, want %q", c.figures, got, c.want)
 		}
 	}
 }
@@ -140,26 +120,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// At the fixed rate all proxies run at once: a shadow's connections are one row's only where no other row asks it.
-func TestRowsAtTheFixedRateShareNoShadow(t *testing.T) {
-	askedBy := make(map[string]trial)
-	for _, row := range trials() {
-		if !row.pace.fixed || row.shadow == "" {
-			continue
-		}
-		if other, shared := askedBy[row.shadow]; shared {
-			t.Errorf("%q and %q ask the same %s shadows", other, row, row.shadow)
-		}
-		if !slices.Contains(modes(), row.shadow) {
-			t.Errorf("%q asks %s shadows, which nobody serves", row, row.shadow)
-		}
-		askedBy[row.shadow] = row
-	}
-	if len(askedBy) == 0 {
-		t.Error("no row at the fixed rate has shadows")
-	}
-}
-
 func TestRowsHaveNamesOfTheirOwn(t *testing.T) {
 	seen := make(map[string]bool)
 	files := make(map[string]bool)
@@ -184,14 +144,13 @@ func TestRowsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Ratios are taken within a round: a machine that is half as fast in one round changes none.
 func TestBars(t *testing.T) {
-	r := results{rounds: make(map[trial][]figures)}
+	r := results{turns: make(map[trial][]figures)}
 	add := func(row trial, f figures, rates ...int) {
 		r.trials = append(r.trials, row)
 		for _, n := range rates {
 			f.requests, f.took = n, time.Second
-			r.rounds[row] = append(r.rounds[row], f)
+			r.turns[row] = append(r.turns[row], f)
 		}
 	}
 	fixed := pace{fixed: true}
@@ -251,12 +210,13 @@ func TestUndisturbed(t *testing.T) {
 	}
 }
 
-// The ratio is of all turns together; the interval is narrow where turns are alike, and wide where they are not.
-func TestTailRatio(t *testing.T) {
+// A ratio is of all turns together; its interval is narrow where turns are alike, however fast the machine was in each, and
+// wide where they are not.
+func TestRatio(t *testing.T) {
 	off, on := trial{proxy: ours, pace: pace{fixed: true}}, trial{proxy: ours, sample: "100%", shadow: slow, pace: pace{fixed: true}}
 	turns := func(p99s ...int) (list []figures) {
 		for _, ms := range p99s {
-			f := figures{}
+			f := figures{requests: 6000 / ms, took: time.Second}
 			for range 100 {
 				f.quiet = append(f.quiet, time.Duration(ms)*time.Millisecond)
 			}
@@ -264,16 +224,44 @@ func TestTailRatio(t *testing.T) {
 		}
 		return list
 	}
-	r := results{rounds: map[trial][]figures{off: turns(2, 2, 2, 2), on: turns(3, 3, 3, 3)}}
-	if got := showSpread(r.tailRatio(on, off), 2); got != "1.50" {
+	r := results{turns: map[trial][]figures{off: turns(2, 2, 2, 2), on: turns(3, 3, 3, 3)}}
+	if got := showRatio(r.ratio(on, off, p99)); got != "1.50" {
 		t.Errorf("of turns that are alike: %s", got)
 	}
-	r.rounds[on] = turns(2, 2, 2, 6)
-	if got := r.tailRatio(on, off); got.median != 3 || got.low != 1 || got.high != 3 {
+	r.turns[on] = turns(2, 2, 2, 6)
+	if got := r.ratio(on, off, p99); got != (ratio{1, 3, 3}) {
 		t.Errorf("of turns that are not: %+v", got)
 	}
-	if got := r.tailRatio(off, off); got != (spread{1, 1, 1}) {
+	r.turns[off], r.turns[on] = turns(1, 2, 1, 2, 1, 2), turns(2, 4, 2, 4, 2, 4)
+	if got := showRatio(r.ratio(on, off, rate)); got != "0.50" {
+		t.Errorf("of a machine that is half as fast each second turn: %s", got)
+	}
+	if got := r.ratio(off, off, p99); got != (ratio{1, 1, 1}) {
 		t.Errorf("of itself: %+v", got)
+	}
+	if got := showRatio(r.ratio(on, trial{proxy: direct}, p99)); got != "–" {
+		t.Errorf("to nothing: %s", got)
+	}
+}
+
+// Each row is once in a turn, in any order, but those that are asked a share of the bare proxy's rate come after it.
+func TestTurnsBeginWithTheBareProxy(t *testing.T) {
+	rows := trials()
+	other := false
+	for range 20 {
+		order := shuffled(rows)
+		if order[0] != (trial{proxy: bare}) {
+			t.Fatalf("%s is first", order[0])
+		}
+		for _, row := range rows {
+			if !slices.Contains(order, row) {
+				t.Fatalf("%s has no turn", row)
+			}
+		}
+		other = other || !slices.Equal(order, shuffled(rows))
+	}
+	if !other {
+		t.Error("the order is always the same")
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -41,10 +40,4 @@ func newTally() *tally {
 func (t *tally) failed(what string) {
 	t.errors[what]++
 	t.ended++
-}
-
-// sorted is the latencies in order.
-func (t *tally) sorted() []time.Duration {
-	slices.Sort(t.latencies)
-	return t.latencies
 }

@@ -13,7 +13,7 @@ import (
 // TestMain lets this test binary be its own upstream, as the program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[len(os.Args)-1] == "upstream" {
-		if err := runUpstream(upstreamConfig{size: 500, role: "candidate", delay: 30 * time.Millisecond}); err != nil {
+		if err := runUpstream(upstreamConfig{size: 500, role: "candidate", delay: 30 * time.Millisecond, rows: 2}); err != nil {
 			panic(err)
 		}
 	}
@@ -51,17 +51,17 @@ func measure(t *testing.T, l *load, n int) *tally {
 func TestLoad(t *testing.T) {
 	u := testUpstream(t)
 	for _, mode := range []string{same, noisy} {
-		took := measure(t, &load{addr: u.addrs[mode], conns: 4, want: newAnswer(500, "candidate", mode)}, 100)
+		took := measure(t, &load{addr: u.addrs[mode][0], conns: 4, want: newAnswer(500, "candidate", mode)}, 100)
 		if len(took.latencies) < 100 || len(took.errors) > 0 {
 			t.Errorf("%s: %d answers, errors %v", mode, len(took.latencies), took.errors)
 		}
 	}
-	took := measure(t, &load{addr: u.addrs[same], conns: 4, want: newAnswer(500, "candidate", noisy)}, 10)
+	took := measure(t, &load{addr: u.addrs[same][0], conns: 4, want: newAnswer(500, "candidate", noisy)}, 10)
 	if took.errors["another body"] == 0 || len(took.latencies) > 0 {
 		t.Errorf("another body: %d answers, errors %v", len(took.latencies), took.errors)
 	}
 	most, err := u.most()
-	if err != nil || most[same] != 4 || most[noisy] != 4 || most[hanging] != 0 {
+	if err != nil || most[same][0] != 4 || most[noisy][0] != 4 || most[hanging][0] != 0 || most[same][1] != 0 {
 		t.Errorf("connections %v, %v", most, err)
 	}
 }
@@ -71,8 +71,8 @@ func TestLoad(t *testing.T) {
 func TestLoadAtARate(t *testing.T) {
 	u := testUpstream(t)
 	want := newAnswer(500, "candidate", slow)
-	closed := measure(t, &load{addr: u.addrs[slow], conns: 1, want: want}, 10)
-	paced := measure(t, &load{addr: u.addrs[slow], conns: 1, want: want, rate: 100}, 10)
+	closed := measure(t, &load{addr: u.addrs[slow][0], conns: 1, want: want}, 10)
+	paced := measure(t, &load{addr: u.addrs[slow][0], conns: 1, want: want, rate: 100}, 10)
 	if len(closed.errors)+len(paced.errors) > 0 || len(closed.latencies) < 10 || len(paced.latencies) < 10 {
 		t.Fatalf("%d and %d answers, errors %v and %v", len(closed.latencies), len(paced.latencies), closed.errors, paced.errors)
 	}

@@ -1,9 +1,9 @@
 // Command bench measures what shadowdiff costs, in one run on one machine: requests per second, latency and CPU of no proxy,
 // a bare httputil.ReverseProxy, HAProxy, nginx with and without mirrors, and shadowdiff with shadowing off, at several
-// rates, with healthy, slow and hanging shadows. Only ratios mean anything on another machine; they are taken within each
-// round, and all rows are measured once a round.
+// rates, with healthy, slow and hanging shadows. Only ratios mean anything on another machine; rows take turns, so that what
+// else the machine does meets all of them alike.
 //
-//	bench -shadowdiff bin/shadowdiff [-quick] [-rounds 3] [-for 2s] [-only REGEXP] [-profile DIR]
+//	bench -shadowdiff bin/shadowdiff [-quick] [-turns 15] [-fixed-turns 20] [-only REGEXP] [-profile DIR]
 //
 // It prints Markdown tables and, at the end, which of the bars are met. Clients, upstreams and proxies share the machine,
 // over loopback. It runs on Linux.
@@ -27,10 +27,11 @@ type config struct {
 	binary      string
 	conns       int
 	size        int
-	rounds      int
-	warm, time  time.Duration // of a trial at full speed
-	turns       int           // at the fixed rate
-	fixedTime   time.Duration // of one of them
+	warm        time.Duration // before each measurement
+	turns       int           // at full speed
+	time        time.Duration // of a row's part of one of them
+	fixedTurns  int           // at the fixed rate
+	fixedTime   time.Duration
 	rate        float64
 	delay       time.Duration
 	concurrency int
@@ -50,22 +51,23 @@ func main() {
 	fs.StringVar(&cfg.binary, "shadowdiff", "bin/shadowdiff", "measure this `BINARY`")
 	fs.IntVar(&cfg.conns, "conns", 64, "keep-alive connections of the clients")
 	fs.IntVar(&cfg.size, "size", 2048, "`BYTES` of an answer's body")
-	fs.IntVar(&cfg.rounds, "rounds", 3, "rounds; each row is measured once in each")
-	fs.DurationVar(&cfg.warm, "warm", 500*time.Millisecond, "time before each measurement")
-	fs.DurationVar(&cfg.time, "for", 2*time.Second, "time of a measurement at full speed")
-	fs.IntVar(&cfg.turns, "turns", 20, "turns at the fixed rate; each row has its part of each")
-	fs.DurationVar(&cfg.fixedTime, "fixed-for", time.Second, "time of a row's part of a turn")
+	fs.DurationVar(&cfg.warm, "warm", 300*time.Millisecond, "time before each measurement")
+	fs.IntVar(&cfg.turns, "turns", 15, "turns at full speed; each row has its part of each")
+	fs.DurationVar(&cfg.time, "for", 600*time.Millisecond, "time of a row's part of a turn at full speed")
+	fs.IntVar(&cfg.fixedTurns, "fixed-turns", 20, "turns at the fixed rate")
+	fs.DurationVar(&cfg.fixedTime, "fixed-for", time.Second, "time of a row's part of a turn at the fixed rate")
 	fs.Float64Var(&cfg.rate, "rate", 1000, "the fixed rate, in requests/s")
 	fs.DurationVar(&cfg.delay, "delay", 200*time.Millisecond, "what a slow shadow takes")
 	fs.IntVar(&cfg.concurrency, "concurrency", 64, "shadow.concurrency")
 	fs.IntVar(&cfg.queue, "queue", 256, "shadow.queue")
 	fs.StringVar(&cfg.memory, "memory", "64MiB", "shadow.memory")
 	fs.StringVar(&cfg.only, "only", "", "measure only the rows whose name matches this `REGEXP`, and those they are compared with")
-	fs.BoolVar(&cfg.quick, "quick", false, "one short round: whether it works, not how fast it is")
+	fs.BoolVar(&cfg.quick, "quick", false, "one short turn: whether it works, not how fast it is")
 	fs.StringVar(&cfg.profile, "profile", "", "take CPU profiles of shadowdiff into this `FOLDER`, and say where the time goes; needs -source")
 	fs.StringVar(&cfg.source, "source", ".", "`FOLDER` of shadowdiff's source")
 	fs.StringVar(&primary, "primary", "", "for the child process bare")
 	fs.StringVar(&up.role, "role", "", "for the child process upstream")
+	fs.IntVar(&up.rows, "rows", 1, "for the child process upstream")
 	_ = fs.Parse(os.Args[1:])
 	up.size, up.delay = cfg.size, cfg.delay
 
@@ -98,17 +100,16 @@ func run(cfg config) error {
 		}
 	}
 	if cfg.quick {
-		cfg.rounds, cfg.turns, cfg.warm, cfg.time, cfg.fixedTime = 1, 1, 200*time.Millisecond, 300*time.Millisecond, 500*time.Millisecond
+		cfg.turns, cfg.fixedTurns, cfg.warm, cfg.time, cfg.fixedTime = 1, 1, 200*time.Millisecond, 300*time.Millisecond, 500*time.Millisecond
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	unwatched(3 + 2*runtime.NumCPU())
-	b, err := newBench(ctx, cfg)
+	b, err := newBench(ctx, cfg, chosen(trials(), only))
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	b.results.trials = chosen(trials(), only)
 	b.describe(os.Stdout)
 	err = b.measureAll(ctx)
 	b.report(os.Stdout)

@@ -88,7 +88,7 @@ func (b *bench) keepProfile(ctx context.Context, t trial, s *system) error {
 	}
 }
 
-// profileName is a row's file; of several rounds or turns the last stays.
+// profileName is a row's file; of several turns the last stays.
 func profileName(t trial) string {
 	name := t.String()
 	if t.pace.fixed {
@@ -201,7 +201,7 @@ func (b *bench) explain(ctx context.Context, w io.Writer) error {
 		t = append(t, cells)
 	}
 	t.write(w)
-	fmt.Fprintf(w, "\nthe last round's profiles: go tool pprof -top -cum %s\n", filepath.Join(b.cfg.profile, "….pprof"))
+	fmt.Fprintf(w, "\nthe last turn's profiles: go tool pprof -top -cum %s\n", filepath.Join(b.cfg.profile, "….pprof"))
 	return nil
 }
 
@@ -217,8 +217,8 @@ func (b *bench) times(ctx context.Context, t trial) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	rounds := b.results.rounds[t]
-	requests := float64(max(rounds[len(rounds)-1].requests, 1))
+	turns := b.results.turns[t]
+	requests := float64(max(turns[len(turns)-1].requests, 1))
 	times := make(map[string]string)
 	var sum, sumCalls float64
 	for name, v := range all {

@@ -26,9 +26,9 @@ type system struct {
 func (b *bench) start(ctx context.Context, t trial, dir string) (*system, error) {
 	switch t.proxy {
 	case direct:
-		return &system{addr: b.primary.addrs[t.primary()]}, nil
+		return &system{addr: b.primary.addrs[t.primary()][b.row(t)]}, nil
 	case bare:
-		child, err := rig.Start("bare", self(), "-primary", b.primary.url(t.primary()), "bare")
+		child, err := rig.Start("bare", self(), "-primary", b.primary.url(t.primary(), b.row(t)), "bare")
 		if err != nil {
 			return nil, err
 		}
@@ -43,12 +43,12 @@ func (b *bench) start(ctx context.Context, t trial, dir string) (*system, error)
 
 // startOurs starts shadowdiff as it is, but for what the trial asks.
 func (b *bench) startOurs(ctx context.Context, t trial, dir string) (*system, error) {
-	shadow, sample := same, "100%"
+	shadow, sample, row := same, "100%", b.row(t)
 	if t.sample != "" {
 		shadow, sample = t.shadow, t.sample
 	}
 	yaml := fmt.Sprintf("primary: %s\nsecondary: %s\ncandidate: %s\nsample: %s\nshadow: {concurrency: %d, queue: %d, memory: %s}\n",
-		b.primary.url(t.primary()), b.secondary.url(shadow), b.candidate.url(shadow), sample,
+		b.primary.url(t.primary(), row), b.secondary.url(shadow, row), b.candidate.url(shadow, row), sample,
 		b.cfg.concurrency, b.cfg.queue, b.cfg.memory)
 	service, err := rig.StartService(ctx, b.cfg.binary, dir, yaml)
 	if err != nil {
@@ -142,16 +142,18 @@ func (b *bench) startRival(t trial, dir string) (*system, error) {
 	}
 	var text, path string
 	var args []string
+	row := b.row(t)
+	primary := b.primary.addrs[t.primary()][row]
 	file := filepath.Join(dir, "proxy.conf")
 	if t.proxy == nginx {
 		var mirrors []string
 		if t.sample != "" {
-			mirrors = []string{b.secondary.addrs[t.shadow], b.candidate.addrs[t.shadow]}
+			mirrors = []string{b.secondary.addrs[t.shadow][row], b.candidate.addrs[t.shadow][row]}
 		}
-		text = nginxConfig(addr, dir, b.primary.addrs[t.primary()], mirrors)
+		text = nginxConfig(addr, dir, primary, mirrors)
 		path, args = program("nginx"), []string{"-e", "stderr", "-p", dir, "-c", file}
 	} else {
-		text = haproxyConfig(addr, b.primary.addrs[t.primary()])
+		text = haproxyConfig(addr, primary)
 		path, args = program("haproxy"), []string{"-db", "-f", file}
 	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

@@ -49,14 +49,11 @@ func (r *results) speed() table {
 		if row.pace.fixed || !r.measured(row) {
 			continue
 		}
-		t = append(t, []string{
-			row.String(),
-			show(r.of(row, rate).median, 0), showSpread(r.ratio(row, base, rate), 2),
-			show(r.of(row, p50).median, 2), show(r.of(row, p99).median, 2),
-			showSpread(r.of(row, cpuPerRequest), 1), show(r.ratio(row, base, cpuPerRequest).median, 2),
-			r.share(row), r.connected(row),
-			r.memory(row), fmt.Sprint(r.errors(row).Sum()),
-		})
+		turns := r.turns[row]
+		t = append(t, append([]string{
+			row.String(), show(rate(turns), 0), showRatio(r.ratio(row, base, rate)), show(p50(turns), 2), show(p99(turns), 2),
+			show(cpuPerRequest(turns), 1), showRatio(r.ratio(row, base, cpuPerRequest)),
+		}, r.shadowed(row)...))
 	}
 	return t
 }
@@ -70,47 +67,41 @@ func (r *results) paced(perSecond float64) table {
 		if !row.pace.fixed || !r.measured(row) {
 			continue
 		}
-		t = append(t, []string{
-			row.String(), show(r.of(row, rate).median, 0),
-			show(r.quantile(row, undisturbedOnes, 0.50), 2), show(r.quantile(row, undisturbedOnes, 0.99), 2), showSpread(r.tailRatio(row, off), 2),
-			show(r.leftOut(row)*100, 0) + " %", show(r.quantile(row, everyone, 0.99), 2),
-			showSpread(r.of(row, cpuPerRequest), 1),
-			r.share(row), r.connected(row), r.memory(row), fmt.Sprint(r.errors(row).Sum()),
-		})
+		turns := r.turns[row]
+		t = append(t, append([]string{
+			row.String(), show(rate(turns), 0), show(p50(turns), 2), show(p99(turns), 2), showRatio(r.ratio(row, off, p99)),
+			show(leftOut(turns)*100, 0) + " %", show(p99OfAll(turns), 2), show(cpuPerRequest(turns), 1),
+		}, r.shadowed(row)...))
 	}
 	return t
 }
 
-// share is how much of the sampled that ended was compared.
-func (r *results) share(t trial) string {
-	s := r.of(t, compared)
-	if math.IsNaN(s.median) {
-		return "–"
+// shadowed is what both tables end with: what was compared, the most connections to a shadow, memory and errors.
+func (r *results) shadowed(t trial) []string {
+	turns, connected, memory := r.turns[t], "–", "–"
+	if t.sample != "" {
+		connected = fmt.Sprint(connections(turns))
 	}
-	return show(s.median*100, 1) + " %"
+	if t.proxy != direct {
+		memory = show(rss(turns), 0)
+	}
+	return []string{shareOf(turns), connected, memory, fmt.Sprint(faults(turns).Sum())}
 }
 
-// connected is the most connections to a shadow.
-func (r *results) connected(t trial) string {
-	if t.sample == "" {
-		return "–"
+// shareOf is how much of the sampled that ended was compared.
+func shareOf(turns []figures) string {
+	if did := compared(turns); !math.IsNaN(did) {
+		return show(did*100, 1) + " %"
 	}
-	return fmt.Sprint(r.most(t))
-}
-
-func (r *results) memory(t trial) string {
-	if t.proxy == direct {
-		return "–"
-	}
-	return show(r.of(t, rss).high, 0)
+	return "–"
 }
 
 // lost is the table of what became of the sampled exchanges that were not compared, and of what clients saw.
 func (r *results) lost() table {
-	t := table{{"what was lost, all rounds", "sampled", "compared", "dropped", "unknown", "under way", "client errors"}}
+	t := table{{"what was lost, all turns", "sampled", "compared", "dropped", "unknown", "under way", "client errors"}}
 	for _, row := range r.trials {
-		counts := r.counts(row)
-		if counts.Sampled() == 0 && r.errors(row).Sum() == 0 {
+		counts, seen := counts(r.turns[row]), faults(r.turns[row])
+		if counts.Sampled() == 0 && seen.Sum() == 0 {
 			continue
 		}
 		name := row.String()
@@ -119,7 +110,7 @@ func (r *results) lost() table {
 		}
 		t = append(t, []string{
 			name, fmt.Sprint(counts.Sampled()), fmt.Sprint(counts.Compared), counts.Dropped.String(), counts.Unknown.String(),
-			fmt.Sprint(max(0, counts.Sampled()-counts.Dropped.Sum()-counts.Compared-counts.Unknown.Sum())), r.errors(row).String(),
+			fmt.Sprint(max(0, counts.Sampled()-counts.Dropped.Sum()-counts.Compared-counts.Unknown.Sum())), seen.String(),
 		})
 	}
 	return t

@@ -19,10 +19,10 @@ const (
 // pace is how much the clients ask.
 type pace struct {
 	fixed bool    // at the fixed rate
-	share float64 // at this share of what the bare proxy reached in the same round; 0: full speed, a closed loop
+	share float64 // at this share of what the bare proxy reached in the same turn; 0: full speed, a closed loop
 }
 
-// trial is one row of a table: a proxy under a load. Each is measured once a round.
+// trial is one row of a table: a proxy under a load.
 type trial struct {
 	proxy  proxy
 	sample string // ours: the share; "": the switch is off. nginx: "" without mirrors
@@ -61,7 +61,7 @@ func (t trial) primary() string {
 	return same
 }
 
-// trials are all rows, in the order of a round: those at full speed, those at a share of the bare proxy's, and those at
+// trials are all rows, in the order of the tables: those at full speed, those at a share of the bare proxy's, and those at
 // the fixed rate.
 func trials() []trial {
 	list := []trial{
@@ -89,7 +89,7 @@ func trials() []trial {
 	return append(list,
 		trial{proxy: direct, pace: fixed}, trial{proxy: bare, pace: fixed}, trial{proxy: nginx, pace: fixed},
 		trial{proxy: ours, pace: fixed},
-		trial{proxy: ours, shadow: apart, pace: fixed},
+		trial{proxy: ours, shadow: slow, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: same, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: noisy, pace: fixed},
 		trial{proxy: ours, sample: "100%", shadow: slow, pace: fixed},

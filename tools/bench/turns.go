@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// takeTurns measures the trials at the fixed rate. All their proxies run at once, and the load goes from one to the next:
-// what else the machine does, which at a millisecond and less matters more than the proxy, meets all of them alike. A
-// witness tells which requests fell into a time in which nothing ran. The shadows stand back: they are other machines'
-// work, and only what they cost the proxy is to be seen.
-func (b *bench) takeTurns(ctx context.Context, trials []trial) error {
+// takeTurns measures the trials. All their proxies run at once, and the load goes from one to the next, turn by turn: a
+// processor that is half as fast for a minute, or stands still for a moment, meets all of them alike. Without a witness
+// nothing counts as disturbed.
+func (b *bench) takeTurns(ctx context.Context, trials []trial, turns int, w *witness) error {
 	systems := make(map[trial]*system)
 	defer func() {
 		for _, s := range systems {
@@ -27,28 +26,16 @@ func (b *bench) takeTurns(ctx context.Context, trials []trial) error {
 		}
 		systems[t] = s
 	}
-	for _, u := range []*upstream{b.secondary, b.candidate} {
-		if err := standBack(u.PID()); err != nil {
-			return err
+	for turn := range turns {
+		if turn%5 == 0 {
+			fmt.Fprintf(os.Stderr, "turn %d of %d, %d rows each\n", turn+1, turns, len(trials))
 		}
-	}
-	w, err := newWitness()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench: no request is left out, since nobody can tell when the machine stood still:", err)
-	} else {
-		defer w.stop()
-	}
-	for turn := range b.cfg.turns {
-		if turn%10 == 0 {
-			fmt.Fprintf(os.Stderr, "turn %d of %d at %.0f requests/s\n", turn+1, b.cfg.turns, b.cfg.rate)
-		}
-		for _, n := range rand.Perm(len(trials)) { // what one leaves behind is not always the same one's burden
-			t := trials[n]
+		for _, t := range shuffled(trials) {
 			f, err := b.turn(ctx, t, systems[t], w)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t, err)
 			}
-			b.results.rounds[t] = append(b.results.rounds[t], f)
+			b.results.turns[t] = append(b.results.turns[t], f)
 		}
 	}
 	for t, s := range systems {
@@ -59,13 +46,24 @@ func (b *bench) takeTurns(ctx context.Context, trials []trial) error {
 	return nil
 }
 
+// shuffled is another order, so that what one leaves behind is not always the same one's burden; but those who are asked a
+// share of what the bare proxy reached come after it.
+func shuffled(trials []trial) []trial {
+	list := slices.Clone(trials)
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if i := slices.Index(list, trial{proxy: bare}); i > 0 {
+		list[0], list[i] = list[i], list[0]
+	}
+	return list
+}
+
 // turn is one trial's part of a turn.
 func (b *bench) turn(ctx context.Context, t trial, s *system, w *witness) (figures, error) {
 	f, took, err := b.underLoad(ctx, t, s)
 	if err != nil {
 		return f, err
 	}
-	f.all, f.quiet = took.latencies, took.latencies
+	f.quiet = f.all
 	if w != nil {
 		f.quiet = undisturbed(took, w.take())
 	}

@@ -14,26 +14,26 @@ import (
 	"shadowdiff/tools/rig"
 )
 
-// Modes of an upstream; each has a listener of its own.
+// Modes of an upstream; in each it has a listener for each row.
 const (
 	same    = "same"    // answers at once, always with the same bytes
 	noisy   = "noisy"   // answers at once, with an id and a time of its own each time
 	slow    = "slow"    // as same, after a delay
 	hanging = "hanging" // takes the request and never answers
-	apart   = "apart"   // as slow, for those who ask past the proxies, whose connections are not to be counted as theirs
 	control = "control" // no mode: where the counts are asked for
 )
 
-func modes() []string { return []string{same, noisy, slow, hanging, apart} }
+func modes() []string { return []string{same, noisy, slow, hanging} }
 
 // upstreamConfig is what an upstream is started with.
 type upstreamConfig struct {
 	size  int // bytes of a body
 	role  string
 	delay time.Duration // of slow ones
+	rows  int           // whose connections are counted apart
 }
 
-// open counts the connections of one mode.
+// open counts the connections of one listener.
 type open struct{ now, most atomic.Int64 }
 
 func (o *open) add(n int64) {
@@ -42,17 +42,19 @@ func (o *open) add(n int64) {
 	}
 }
 
-// serveControl answers with the most connections that each mode had at once since it was asked before.
-func serveControl(counts map[string]*open) (string, error) {
+// serveControl answers with the most connections that each listener, by mode and row, had at once since it was asked before.
+func serveControl(counts map[string][]*open) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	go func() {
 		_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			most := make(map[string]int64)
-			for mode, o := range counts {
-				most[mode] = o.most.Swap(o.now.Load())
+			most := make(map[string][]int64)
+			for mode, rows := range counts {
+				for _, o := range rows {
+					most[mode] = append(most[mode], o.most.Swap(o.now.Load()))
+				}
 			}
 			_ = json.NewEncoder(w).Encode(most)
 		}))
@@ -63,12 +65,12 @@ func serveControl(counts map[string]*open) (string, error) {
 // upstream is a child that answers.
 type upstream struct {
 	*rig.Child
-	addrs map[string]string // by mode
+	addrs map[string][]string // by mode and row
 }
 
 // startUpstream starts this program as an upstream.
 func startUpstream(ctx context.Context, role string, cfg upstreamConfig) (*upstream, error) {
-	child, err := rig.Start(role, self(), "-size", fmt.Sprint(cfg.size), "-role", role, "-delay", cfg.delay.String(), "upstream")
+	child, err := rig.Start(role, self(), "-size", fmt.Sprint(cfg.size), "-role", role, "-delay", cfg.delay.String(), "-rows", fmt.Sprint(cfg.rows), "upstream")
 	if err != nil {
 		return nil, err
 	}
@@ -84,17 +86,17 @@ func startUpstream(ctx context.Context, role string, cfg upstreamConfig) (*upstr
 	return u, nil
 }
 
-// url is where a mode is.
-func (u *upstream) url(mode string) string { return "http://" + u.addrs[mode] }
+// url is where a row finds a mode.
+func (u *upstream) url(mode string, row int) string { return "http://" + u.addrs[mode][row] }
 
-// most reads the most connections by mode, and begins to count anew.
-func (u *upstream) most() (map[string]int64, error) {
-	res, err := http.Get(u.url(control))
+// most reads the most connections by mode and row, and begins to count anew.
+func (u *upstream) most() (map[string][]int64, error) {
+	res, err := http.Get(u.url(control, 0))
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
-	var most map[string]int64
+	var most map[string][]int64
 	return most, json.NewDecoder(res.Body).Decode(&most)
 }
 

@@ -22,7 +22,7 @@ type loop struct {
 	number    uint64
 }
 
-// mode is one listener.
+// mode is how one listener answers.
 type mode struct {
 	name   string
 	answer *answer
@@ -43,24 +43,29 @@ type delayed struct {
 	conn *served // what fd was then
 }
 
-// runUpstream serves until the standard input ends. The first line that it prints is its addresses by mode, as JSON.
+// runUpstream serves until the standard input ends. The first line that it prints is its addresses by mode and row, as JSON.
 func runUpstream(cfg upstreamConfig) error {
 	l := &loop{delay: cfg.delay, listeners: make(map[int32]*mode), conns: make(map[int32]*served)}
 	var err error
 	if l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
-	addrs, counts := make(map[string]string), make(map[string]*open)
+	addrs, counts := make(map[string][]string), make(map[string][]*open)
 	for _, name := range modes() {
-		m := &mode{name: name, answer: newAnswer(cfg.size, cfg.role, name), open: new(open)}
-		counts[name] = m.open
-		if addrs[name], err = l.listen(m); err != nil {
-			return err
+		for range cfg.rows {
+			m := &mode{name: name, answer: newAnswer(cfg.size, cfg.role, name), open: new(open)}
+			addr, err := l.listen(m)
+			if err != nil {
+				return err
+			}
+			addrs[name], counts[name] = append(addrs[name], addr), append(counts[name], m.open)
 		}
 	}
-	if addrs[control], err = serveControl(counts); err != nil {
+	addr, err := serveControl(counts)
+	if err != nil {
 		return err
 	}
+	addrs[control] = []string{addr}
 	line, err := json.Marshal(addrs)
 	if err != nil {
 		return err
@@ -172,7 +177,7 @@ func (l *loop) read(fd int32, c *served) {
 func (l *loop) asked(fd int32, c *served) {
 	switch c.name {
 	case hanging:
-	case slow, apart:
+	case slow:
 		l.later = append(l.later, delayed{time.Now().Add(l.delay), fd, c})
 	default:
 		l.answer(fd, c)
