@@ -8,7 +8,8 @@ import "time"
 type pace struct {
 	took  [3]time.Duration // a leg's time by role, smoothed
 	next  time.Time        // nothing that has waited begins before
-	timer *time.Timer      // calls pump then
+	timer *time.Timer      // calls pump
+	rings time.Time        // when the timer does, or did
 }
 
 // landed takes note of how long a leg took.
@@ -40,11 +41,14 @@ func (d *dispatcher) early(now time.Time) bool {
 	switch {
 	case wait <= 0:
 		return false
+	case d.pace.rings.Equal(d.pace.next): // it has been set before, and each leg that ends comes by here
+		return true
 	case d.pace.timer == nil:
 		d.pace.timer = time.AfterFunc(wait, d.resume)
 	default:
 		d.pace.timer.Reset(wait)
 	}
+	d.pace.rings = d.pace.next
 	return true
 }
 
@@ -59,6 +63,7 @@ func (d *dispatcher) step(roles []Role, now time.Time) {
 func (p *pace) stop() {
 	if p.timer != nil {
 		p.timer.Stop()
+		p.rings = time.Time{}
 	}
 }
 
