@@ -15,7 +15,16 @@ type usage struct {
 }
 
 func readUsage() usage {
-	return usage{at: time.Now(), memory: residentMemory(), cpu: spentCPU(), processors: runtime.GOMAXPROCS(0)}
+	return usage{at: time.Now(), memory: ResidentMemory(), cpu: spentCPU(), processors: runtime.GOMAXPROCS(0)}
+}
+
+// ResidentMemory is how much of the machine's memory this process takes, in bytes: the figure that guard.memory is a limit
+// of. 0: nobody knows.
+func ResidentMemory() int64 {
+	if resident := systemMemory(); resident > 0 {
+		return resident
+	}
+	return runtimeMemory()
 }
 
 // runtimeMemory is what the Go runtime holds of the system's memory: where the system itself is not asked.

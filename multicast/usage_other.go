@@ -2,4 +2,5 @@
 
 package multicast
 
-func residentMemory() int64 { return runtimeMemory() }
+// systemMemory is not asked for here: the runtime tells.
+func systemMemory() int64 { return 0 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"time"
@@ -191,7 +190,7 @@ func holdsOf(limits Limits, counts multicast.Counts) []gauge {
 		list = append(list, gaugeOf(role.String()+", in flight", counts.InFlight[role.String()], int64(limits.Concurrency), count))
 	}
 	list = append(list, gaugeOf("captured bodies", counts.CapturedBytes, limits.Memory, size))
-	return append(list, gaugeOf("memory of the process", memory(), 0, size))
+	return append(list, gaugeOf("memory of the process", multicast.ResidentMemory(), 0, size))
 }
 
 func gaugeOf(name string, value, limit int64, text func(int64) string) gauge {
@@ -200,16 +199,6 @@ func gaugeOf(name string, value, limit int64, text func(int64) string) gauge {
 		g.Limit, g.Used, g.Over = text(limit), int(min(100, 100*value/limit)), value >= limit
 	}
 	return g
-}
-
-// memory is what the process has of the system, as the runtime counts it.
-func memory() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindUint64 || sample[1].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
 }
 
 func guardGauges(g *multicast.Guard) []gauge {
