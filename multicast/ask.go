@@ -10,10 +10,8 @@ import (
 
 // ask sends the primary the client's request, and brings the head of its answer.
 func (v *visit) ask() (*http.Response, error) {
-	out, transport := v.request(), v.setup.upstream
-	if out.Header["Upgrade"] != nil {
-		transport = v.setup.switching
-	}
+	out := v.request()
+	transport := v.proxy.private.way(v, out)
 	res, err := transport.RoundTrip(out)
 	for err != nil && v.link != nil && v.link.unused(v) && out.Context().Err() == nil {
 		res, err = transport.RoundTrip(out) // as if it had found the connection closed when it looked for one

@@ -132,6 +132,8 @@ func (p *Proxy) mayAsk(s *setup, in *http.Request, length int64) (*route, error)
 		return no(ReasonConnect, "a CONNECT is never shadowed")
 	case upgrades(in):
 		return no(ReasonUpgrade, "a request that asks for another protocol is never shadowed")
+	case signsIn(in.Header):
+		return no(ReasonSignedIn, "a request that signs in on its connection (NTLM, Negotiate) is never shadowed")
 	case !rt.shadow:
 		return no(ReasonRoute, "the configuration says shadow: false of the route %s", rt.name)
 	case !rt.allows(in):

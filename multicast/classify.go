@@ -17,6 +17,8 @@ func (p *Proxy) classify(r *http.Request, s *setup) (*route, Reason) {
 		return nil, ReasonConnect
 	case upgrades(r):
 		return nil, ReasonUpgrade
+	case p.private.signedIn(r):
+		return nil, ReasonSignedIn
 	case r.Header["X-Shadow-Request"] != nil:
 		return nil, ReasonLoop
 	}

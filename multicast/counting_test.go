@@ -44,6 +44,8 @@ func TestReasonsForSkipping(t *testing.T) {
 		"upgrade":             {"GET /ws " + plain + "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n", ReasonUpgrade, 200, true},
 		"h2c is no upgrade":   {"GET /ws " + plain + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n", "", 200, true},
 		"among upgrades":      {"GET /ws " + plain + "Connection: Upgrade\r\nUpgrade: h2c, websocket\r\n\r\n", ReasonUpgrade, 200, true},
+		"signs in":            {"GET /a " + plain + "Authorization: NTLM TlRM\r\n\r\n", ReasonSignedIn, 200, true},
+		"says who it is":      {"GET /a " + plain + "Authorization: Basic bmVnbzp4\r\n\r\n", "", 200, true},
 		"loop":                {"GET /a " + plain + "X-Shadow-Request: 1\r\n\r\n", ReasonLoop, 200, true},
 		"post":                {"POST /a " + plain + "Content-Length: 0\r\n\r\n", ReasonMethod, 200, true},
 		"unknown method":      {"FOO /a " + plain + "\r\n", ReasonMethod, 200, true},

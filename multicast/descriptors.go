@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -72,11 +71,8 @@ func outOfFiles(text string) bool {
 	return strings.Contains(text, syscall.EMFILE.Error()) || strings.Contains(text, syscall.ENFILE.Error())
 }
 
-// accepted is told of the clients' connections.
-func (p *Proxy) accepted(conn net.Conn, state http.ConnState) {
-	if state != http.StateNew {
-		return
-	}
+// accepted is told of the clients' new connections.
+func (p *Proxy) accepted(conn net.Conn) {
 	if wrapped, ok := conn.(*tls.Conn); ok {
 		conn = wrapped.NetConn()
 	}

@@ -61,6 +61,7 @@ type Proxy struct {
 	dispatcher  dispatcher
 	comparers   comparers
 	tunnels     tunnels
+	private     private
 	guard       guard
 	ramp        ramp
 	inquiries   inquiries

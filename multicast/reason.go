@@ -10,8 +10,9 @@ const (
 	ReasonDisabled          Reason = "disabled" // the switch is off, or there is no candidate; dropped: switched off while it waited
 	ReasonConnect           Reason = "connect"
 	ReasonUpgrade           Reason = "upgrade"
-	ReasonLoop              Reason = "loop"  // the request is itself a shadow
-	ReasonRoute             Reason = "route" // its route says shadow: false
+	ReasonSignedIn          Reason = "signed_in" // the client has done so on its connection, with NTLM or Negotiate
+	ReasonLoop              Reason = "loop"      // the request is itself a shadow
+	ReasonRoute             Reason = "route"     // its route says shadow: false
 	ReasonMethod            Reason = "method"
 	ReasonNotSampled        Reason = "not_sampled"
 	ReasonGuard             Reason = "guard" // it has paused shadowing
@@ -51,7 +52,7 @@ const (
 // SkipReasons are all for which a request is skipped.
 func SkipReasons() []Reason {
 	return append([]Reason{
-		ReasonDisabled, ReasonConnect, ReasonUpgrade, ReasonLoop, ReasonRoute, ReasonMethod, ReasonNotSampled, ReasonGuard,
+		ReasonDisabled, ReasonConnect, ReasonUpgrade, ReasonSignedIn, ReasonLoop, ReasonRoute, ReasonMethod, ReasonNotSampled, ReasonGuard,
 	}, lateReasons()...)
 }
 

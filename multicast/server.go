@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"log"
+	"net"
 	"net/http"
 )
 
@@ -31,8 +32,19 @@ func (p *Proxy) Server() *http.Server {
 		DisableGeneralOptionsHandler: true, // OPTIONS * is the primary's to answer
 		TLSConfig:                    p.listenerTLS(),
 		ErrorLog:                     log.New(&serverLog{throttle{log: p.log}, p.holdBack}, "", 0),
-		ConnState:                    p.accepted,
+		ConnContext:                  known,
+		ConnState:                    p.connection,
 	}
 	server.RegisterOnShutdown(p.drain)
 	return server
+}
+
+// connection is told of the clients' connections.
+func (p *Proxy) connection(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		p.accepted(conn)
+	case http.StateClosed, http.StateHijacked:
+		p.private.forget(conn)
+	}
 }

@@ -132,6 +132,7 @@ func reasonMeanings() map[multicast.Reason]string {
 		"disabled":           "Shadowing was off, or there is no candidate.",
 		"connect":            "A CONNECT request asks for a tunnel, not for an answer.",
 		"upgrade":            "The connection was to become something else, such as a WebSocket.",
+		"signed_in":          "The client had signed in on its connection (NTLM, Negotiate), where a copy would be nobody's.",
 		"loop":               "The request was a shadow itself.",
 		"route":              "Its route says shadow: false.",
 		"method":             "Its method is not one that is shadowed: GET and HEAD, unless the configuration’s “methods” names others.",

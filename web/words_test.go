@@ -65,7 +65,7 @@ func TestWords(t *testing.T) {
 // Every reason has its sentence: a count without one explains nothing.
 func TestEveryReasonHasItsMeaning(t *testing.T) {
 	for _, r := range []multicast.Reason{
-		multicast.ReasonDisabled, multicast.ReasonConnect, multicast.ReasonUpgrade, multicast.ReasonLoop, multicast.ReasonRoute,
+		multicast.ReasonDisabled, multicast.ReasonConnect, multicast.ReasonUpgrade, multicast.ReasonSignedIn, multicast.ReasonLoop, multicast.ReasonRoute,
 		multicast.ReasonMethod, multicast.ReasonNotSampled, multicast.ReasonClientAborted, multicast.ReasonPrimaryFailed,
 		multicast.ReasonPrimaryRefused, multicast.ReasonRequestIncomplete, multicast.ReasonBodyTooLarge, multicast.ReasonStream,
 		multicast.ReasonQueue, multicast.ReasonMemory, multicast.ReasonPrimaryIncomplete, multicast.ReasonShadowsFailed,
