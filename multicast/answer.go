@@ -14,6 +14,7 @@ import (
 
 // answer passes the primary's answer on.
 func (v *visit) answer(res *http.Response) {
+	withoutBody(res)
 	announced := v.head(res)
 	v.body(res)
 	v.trailers(res, announced)
@@ -71,9 +72,9 @@ func (v *visit) leaveUnsaid(h http.Header) {
 
 // leadsUpload tells of a head that is to leave at once, since the client is still sending: net/http waits 50 ms for an
 // upload before it has an answer end. Over HTTP/2 it does not, and there a head that ends its stream, as that of a gRPC
-// call that failed, is not to be parted from its end.
+// call that failed, is not to be parted from its end. (Before Go 1.27 the body of such an answer is not http.NoBody.)
 func (v *visit) leadsUpload(res *http.Response) bool {
-	return v.upload != nil && !v.upload.whole() && (v.in.ProtoMajor == 1 || res.Body != http.NoBody)
+	return v.upload != nil && !v.upload.whole() && (v.in.ProtoMajor == 1 || res.ContentLength != 0)
 }
 
 // mayTrail reports whether trailers may come that were not announced, to a client that says it wants such: HTTP/2 has them
@@ -91,6 +92,9 @@ func (v *visit) tellOfNoBody(h http.Header, status int) {
 		if v.in.ProtoMajor == 1 {
 			h["Content-length"], h["Content-Length"] = h["Content-Length"], nil
 		}
+	}
+	if !bodied(http.MethodGet, status) && v.in.ProtoMajor == 2 {
+		h["Content-Length"] = nil
 	}
 	if status == http.StatusNotModified && h["Content-Type"] != nil {
 		h["Content-type"], h["Content-Type"] = h["Content-Type"], nil

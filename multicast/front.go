@@ -81,7 +81,7 @@ func (v *visit) serve() {
 		v.failed(err)
 	case res.StatusCode == http.StatusSwitchingProtocols:
 		v.switchProtocols(res)
-	case res.StatusCode < 100: // which net/http reads, but does not write
+	case res.StatusCode < 100 || res.StatusCode > 999: // which net/http reads, but does not write
 		_ = res.Body.Close()
 		v.failed(errStatus)
 	default:

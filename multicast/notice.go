@@ -60,10 +60,22 @@ func (ns *notices) next() (n notice, found bool) {
 
 // inform passes an informational answer on to the client.
 func (v *visit) inform(code int, header textproto.MIMEHeader) error {
-	if v.informational.Add(1) > maxInformational {
-		return errInformational
+	if err := tolerable(code, int(v.informational.Add(1))); err != nil {
+		return err
 	}
 	v.notify(notice{code, http.Header(header)})
+	return nil
+}
+
+// tolerable says what is wrong with an informational answer, of which there were so many with it. One that switches protocols
+// is none, but net/http takes it for one over HTTP/2, which knows no such thing (RFC 9113, section 8.6).
+func tolerable(code, count int) error {
+	switch {
+	case code == http.StatusSwitchingProtocols:
+		return errSwitched
+	case count > maxInformational:
+		return errInformational
+	}
 	return nil
 }
 

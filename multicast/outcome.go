@@ -80,7 +80,7 @@ func broken(err error) bool {
 		strings.Contains(err.Error(), "unexpected EOF") || // net/http exports no value for these
 		strings.Contains(err.Error(), "server closed idle connection") ||
 		strings.Contains(err.Error(), "client connection lost") ||
-		strings.Contains(err.Error(), "stream error") ||
+		strings.Contains(err.Error(), "received from peer") || // the reset of a stream
 		strings.Contains(err.Error(), "GOAWAY")
 }
 

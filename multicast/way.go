@@ -94,11 +94,9 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(info httptrace.GotConnInfo) { on.connected(info.Reused) },
 		GotFirstResponseByte: on.answered,
-		Got1xxResponse: func(int, textproto.MIMEHeader) error {
-			if informational++; informational > maxInformational {
-				return errInformational
-			}
-			return nil
+		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+			informational++
+			return tolerable(code, informational)
 		},
 	})
 	res, err := w.transport.RoundTrip(req.WithContext(ctx))
@@ -107,6 +105,7 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 		return nil, err
 	}
 	w.http2.Store(res.ProtoMajor == 2)
+	withoutBody(res)
 	res.Body = &cancelled{res.Body, end}
 	return res, nil
 }

@@ -1,0 +1,146 @@
+package multicast
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// script2 is an upstream in HTTP/2 that has the same frames for each request, once that is whole.
+func script2(t *testing.T, say func(framer *http2.Framer, stream uint32)) string {
+	t.Helper()
+	address := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		framer := http2.NewFramer(conn, r)
+		_ = framer.WriteSettings()
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				return
+			}
+			switch head := frame.Header(); head.Type {
+			case http2.FrameHeaders, http2.FrameData:
+				if head.Flags.Has(http2.FlagDataEndStream) {
+					say(framer, head.StreamID)
+				}
+			}
+		}
+	})
+	return strings.Replace(address, "http:", "h2c:", 1)
+}
+
+// head2 writes a head or trailers: names and values in turn.
+func head2(framer *http2.Framer, stream uint32, end bool, fields ...string) {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for i := 0; i < len(fields); i += 2 {
+		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+	}
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: end})
+}
+
+// What 304 says of the length of the answer that it stands for is no length of its own: it is whole for the client, and for the
+// shadows, also where its end comes apart from its head.
+func TestNotModifiedWithALengthOverHTTP2(t *testing.T) {
+	for name, say := range map[string]func(*http2.Framer, uint32){
+		"at once": func(framer *http2.Framer, stream uint32) {
+			head2(framer, stream, true, ":status", "304", "etag", `"e"`, "content-length", "50")
+		},
+		"apart": func(framer *http2.Framer, stream uint32) {
+			head2(framer, stream, false, ":status", "304", "etag", `"e"`, "content-length", "50")
+			_ = framer.WriteData(stream, true, nil)
+		},
+	} {
+		for _, major := range []int{1, 2} {
+			address := script2(t, say)
+			s := newRawStage(t, address, address, address, nil)
+			res, err := newGoClient(t, major).Get("http://" + s.addr + "/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body := text(t, res); body != "" || res.StatusCode != http.StatusNotModified || res.Header.Get("Etag") != `"e"` {
+				t.Errorf("%s, HTTP/%d: got %d %q with %v", name, major, res.StatusCode, body, res.Header)
+			}
+			for role, res := range s.exchange().Responses {
+				if res.Outcome != OutcomeOK || res.Size != 0 {
+					t.Errorf("%s: the %s has %s (%s), %d bytes", name, Role(role), res.Outcome, res.Detail, res.Size)
+				}
+			}
+			s.counts(Counts{Requests: 1, Exchanged: 1, Compared: 1})
+		}
+	}
+}
+
+// A body beside 204, which can have none, is the primary's fault and not the client's, who is cut off.
+func TestBodyWhereThereCanBeNoneOverHTTP2(t *testing.T) {
+	s := newRawStage(t, script2(t, func(framer *http2.Framer, stream uint32) {
+		head2(framer, stream, false, ":status", "204")
+		_ = framer.WriteData(stream, true, []byte("abc"))
+	}), "http://127.0.0.1:1", "http://127.0.0.1:1", posts)
+	for _, major := range []int{1, 2} {
+		if res, err := newGoClient(t, major).Get("http://" + s.addr + "/a"); err == nil {
+			_, _ = io.ReadAll(res.Body)
+			_ = res.Body.Close()
+		}
+	}
+	s.counts(Counts{Requests: 2, Exchanged: 2, Unknown: map[Reason]int64{ReasonPrimaryIncomplete: 2}})
+}
+
+// What HTTP/2 has no room for in place of an answer is none: a switch of protocols, which HTTP/1.1 has, and a status that has not
+// three digits. The client is told so, and a shadow that says such a thing does not speak HTTP.
+func TestNoAnswerOverHTTP2(t *testing.T) {
+	switches := script2(t, func(framer *http2.Framer, stream uint32) {
+		head2(framer, stream, false, ":status", "101", "upgrade", "websocket")
+		head2(framer, stream, true, ":status", "200")
+	})
+	long := script2(t, func(framer *http2.Framer, stream uint32) { head2(framer, stream, true, ":status", "2000") })
+	for name, primary := range map[string]string{"a switch": switches, "a long status": long} {
+		s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+		for _, major := range []int{1, 2} {
+			res, err := newGoClient(t, major).Get("http://" + s.addr + "/a")
+			if err != nil {
+				t.Fatalf("%s, HTTP/%d: %v", name, major, err)
+			}
+			if body := text(t, res); res.StatusCode != http.StatusBadGateway || body != "bad gateway\n" {
+				t.Errorf("%s, HTTP/%d: got %d %q", name, major, res.StatusCode, body)
+			}
+		}
+		s.counts(Counts{Requests: 2, Skipped: map[Reason]int64{ReasonPrimaryFailed: 2}})
+	}
+	odd := script2(t, func(framer *http2.Framer, stream uint32) {
+		head2(framer, stream, true, ":status", "200", "X-Upper", "1")
+	})
+	for name, candidate := range map[string]string{"a switch": switches, "a header in capitals": odd} {
+		primary := newHandlerServer(t, digest)
+		s := newRawStage(t, primary, primary, candidate, nil)
+		s.get("/a")
+		if res := s.exchange().Response(Candidate); res.Outcome != OutcomeProtocol {
+			t.Errorf("%s: the candidate's leg is %s (%s)", name, res.Outcome, res.Detail)
+		}
+	}
+}
+
+// Towards HTTP/2 an answer without a body has no length: Go's own client would wait for it.
+func TestNoLengthWithoutABodyTowardsHTTP2(t *testing.T) {
+	for answer, status := range map[string]int{
+		"HTTP/1.1 304 Not Modified\r\nContent-Length: 50\r\n\r\n": 304, "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n": 204,
+	} {
+		s := newRawStage(t, script(t, answer, false), "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+		res, err := newGoClient(t, 2).Get("http://" + s.addr + "/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := text(t, res); res.StatusCode != status || body != "" || res.Header["Content-Length"] != nil {
+			t.Errorf("got %d %q with %v", res.StatusCode, body, res.Header)
+		}
+	}
+}
