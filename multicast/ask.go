@@ -110,4 +110,4 @@ func (v *visit) disconnected(error) {
 	}
 }
 
-var errStatus = errors.New("status below 100")
+var errStatus = errors.New("the status has not three digits")
