@@ -57,7 +57,7 @@ func (db *DB) backUp(ctx context.Context, path string) error {
 		return ErrBackupRunning
 	}
 	defer db.backups.Unlock()
-	from, err := openPool(db.file.path, 1, readPragmas(false))
+	from, err := openPool(db.file.path, 1, plainPragmas())
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (d *database) openPools(maxSize int64) error {
 		return err
 	}
 	d.write.now.Store(write)
-	read, err := openPool(d.path, readers, readPragmas(true))
+	read, err := openPool(d.path, readers, readPragmas())
 	if err != nil {
 		return err
 	}
@@ -131,12 +131,16 @@ func writePragmas(maxSize int64) url.Values {
 // 4 MB at most, SQLite's own measure.
 func logPages(maxSize int64) int64 { return min(max(maxSize/16/pageBytes, 32), 1000) }
 
-func readPragmas(only bool) url.Values {
-	params := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}
-	if only {
-		params.Add("_pragma", "query_only(1)")
-	}
+// readPragmas are those of the connections of which the pages are read.
+func readPragmas() url.Values {
+	params := plainPragmas()
+	params.Add("_pragma", "query_only(1)")
 	return params
+}
+
+// plainPragmas are those of a connection beside the pools, which may write another file.
+func plainPragmas() url.Values {
+	return url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}
 }
 
 func openPool(path string, size int, params url.Values) (*sql.DB, error) {

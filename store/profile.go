@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -113,19 +114,34 @@ func (r *profileRows) empty() bool {
 	return len(r.profiles)+len(r.gone)+len(r.attributes)+len(r.former) == 0
 }
 
-// take answers what is due, or everything.
-func (p *profileLedger) take(now time.Time, everything bool) (rows profileRows) {
+// due answers what one flush writes.
+func (p *profileLedger) due(now time.Time) profileRows {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.recheck.IsZero() && (everything || now.After(p.recheck)) {
+	if now.After(p.recheck) {
+		p.forgetAgain()
+	}
+	return p.take(now, profileFlush, func(at diff.FieldAddress) bool { return now.Sub(p.written[at]) >= profileEvery })
+}
+
+// unwritten answers all that has changed since it was written.
+func (p *profileLedger) unwritten(now time.Time) profileRows {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgetAgain()
+	return p.take(now, math.MaxInt, func(diff.FieldAddress) bool { return true })
+}
+
+// forgetAgain drops what has come under the former places after they were changed. The caller holds mu.
+func (p *profileLedger) forgetAgain() {
+	if !p.recheck.IsZero() {
 		p.recheck = time.Time{}
 		p.forget(p.attributes.Redactor())
 	}
-	most := profileFlush
-	if everything {
-		most = 1 << 30
-	}
-	due := func(at diff.FieldAddress) bool { return everything || now.Sub(p.written[at]) >= profileEvery }
+}
+
+// take answers so many rows of either table, of those that are due, as written. The caller holds mu.
+func (p *profileLedger) take(now time.Time, most int, due func(diff.FieldAddress) bool) (rows profileRows) {
 	rows.profiles, rows.gone = p.profiles.Take(most, due)
 	rows.attributes, rows.former = p.attributes.Take(most, func(route string) bool { return due(diff.FieldAddress{Route: route}) })
 	for _, f := range rows.profiles {
@@ -161,11 +177,11 @@ func (p *profileLedger) untake(rows *profileRows) {
 	}
 }
 
-// writeProfiles writes what is due of all runs in memory, or everything. The caller holds flushing. A failure is not
-// told: the counts, which go to the same file, tell of it.
-func (db *DB) writeProfiles(ctx context.Context, everything bool) {
+// writeProfiles writes what is taken of each run in memory. The caller holds flushing. A failure is not told: the counts,
+// which go to the same file, tell of it.
+func (db *DB) writeProfiles(ctx context.Context, take func(*profileLedger, time.Time) profileRows) {
 	for _, l := range db.ledgers.all() {
-		rows := l.profiles.take(time.Now(), everything)
+		rows := take(l.profiles, time.Now())
 		if rows.empty() {
 			continue
 		}

@@ -44,7 +44,7 @@ func stocked(t *testing.T) (path string, needle []byte) {
 		flush(t, db)
 	}
 	closeStore(t, db)
-	raw, err := openPool(cfg.Path, 1, readPragmas(false))
+	raw, err := openPool(cfg.Path, 1, plainPragmas())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 // A sample that was removed by age leaves its bytes in a free page, and a purge takes them, too.
 func TestPurgeTakesWhatWasRemovedBefore(t *testing.T) {
 	path, needle := stocked(t)
-	raw, err := openPool(path, 1, readPragmas(false))
+	raw, err := openPool(path, 1, plainPragmas())
 	if err != nil {
 		t.Fatal(err)
 	}

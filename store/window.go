@@ -30,13 +30,17 @@ func (db *DB) WindowFields(ctx context.Context, f Filter, test *diff.Test, after
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
-	few := f.Route == "" && f.Field == ""
-	if few {
-		if few, err = db.fewRows(ctx, f); err != nil {
+	addUp := windowByName
+	if f.Route == "" && f.Field == "" {
+		few, err := db.fewRows(ctx, f)
+		if err != nil {
 			return nil, false, fmt.Errorf("read window: %w", err)
 		}
+		if few {
+			addUp = windowByMoment
+		}
 	}
-	query, args := windowQuery(f, test, after, few)
+	query, args := addUp(f, test, after)
 	if list, err = db.readWindow(ctx, query, args); err != nil {
 		return nil, false, fmt.Errorf("read window: %w", err)
 	}
@@ -80,26 +84,34 @@ func (f *Filter) window() (since, until int64) {
 	return since, until
 }
 
-const (
-	// windowByMoment adds up what is there, moment by moment, before anything has a name.
-	windowByMoment = `SELECT n.route, n.field, n.test, w.candidate_only, w.control_only, w.both_sides FROM
+// windowByMoment adds up what is there, moment by moment, before anything has a name.
+func windowByMoment(f Filter, test *diff.Test, after After) (query string, args []any) {
+	where := windowConditions(f, test, after)
+	return `SELECT n.route, n.field, n.test, w.candidate_only, w.control_only, w.both_sides FROM
 		(SELECT f.name, sum(f.candidate_only) AS candidate_only, sum(f.control_only) AS control_only, sum(f.both_sides) AS both_sides
 			FROM run_series r CROSS JOIN field_series f ON f.span = r.span AND f.begin = r.begin
 			WHERE r.run = ?1 AND r.begin + r.span > ?2 AND r.begin < ?3 GROUP BY f.name) w
-		CROSS JOIN series_name n ON n.id = w.name`
+		CROSS JOIN series_name n ON n.id = w.name WHERE ` + where.String() + windowPage(f), where.args
+}
 
-	// windowByName goes from name to name in their order, and ends when the page is full.
-	windowByName = `SELECT n.route, n.field, n.test, sum(f.candidate_only), sum(f.control_only), sum(f.both_sides)
-		FROM series_name n%s CROSS JOIN (SELECT 60 AS span UNION ALL SELECT 3600 UNION ALL SELECT 86400) s
-		CROSS JOIN field_series f INDEXED BY field_series_name ON f.name = n.id AND f.span = s.span AND f.begin > ?2 - s.span AND f.begin < ?3`
-)
+// windowByName goes from name to name in their order, and ends when the page is full.
+func windowByName(f Filter, test *diff.Test, after After) (query string, args []any) {
+	names := ""
+	if f.Field != "" && f.Route == "" {
+		names = " INDEXED BY series_name_field"
+	}
+	where := windowConditions(f, test, after)
+	where.and("n.last > ?2 AND n.first < ?3")
+	return `SELECT n.route, n.field, n.test, sum(f.candidate_only), sum(f.control_only), sum(f.both_sides)
+		FROM series_name n` + names + ` CROSS JOIN (SELECT 60 AS span UNION ALL SELECT 3600 UNION ALL SELECT 86400) s
+		CROSS JOIN field_series f INDEXED BY field_series_name ON f.name = n.id AND f.span = s.span AND f.begin > ?2 - s.span AND f.begin < ?3
+		WHERE ` + where.String() + ` GROUP BY n.route, n.field, n.test` + windowPage(f), where.args
+}
 
-func windowQuery(f Filter, test *diff.Test, after After, few bool) (query string, args []any) {
+// windowConditions is which names are asked for. Their first three arguments are the run and the window's two ends.
+func windowConditions(f Filter, test *diff.Test, after After) conditions {
 	since, until := f.window()
 	where := conditions{texts: []string{"n.run = ?1"}, args: []any{f.Run, since, until}}
-	if !few {
-		where.and("n.last > ?2 AND n.first < ?3")
-	}
 	if f.Route != "" {
 		where.and("n.route = ?", f.Route)
 	}
@@ -112,14 +124,10 @@ func windowQuery(f Filter, test *diff.Test, after After, few bool) (query string
 	if test != nil {
 		where.and("n.test = ?", test.String())
 	}
-	names := ""
-	if f.Field != "" && f.Route == "" {
-		names = " INDEXED BY series_name_field"
-	}
-	query, group := fmt.Sprintf(windowByName, names), ` GROUP BY n.route, n.field, n.test`
-	if few {
-		query, group = windowByMoment, ""
-	}
-	const order = ` ORDER BY n.route, n.field, n.test LIMIT `
-	return query + ` WHERE ` + where.String() + group + order + strconv.Itoa(f.Limit+1), where.args
+	return where
+}
+
+// windowPage is the order of a page and its length, and one more, which tells that others follow.
+func windowPage(f Filter) string {
+	return ` ORDER BY n.route, n.field, n.test LIMIT ` + strconv.Itoa(f.Limit+1)
 }

@@ -68,7 +68,7 @@ func (db *DB) finish(ctx context.Context) error {
 			return err
 		}
 		if !db.ledgers.fresh() {
-			db.writeProfiles(ctx, true)
+			db.writeProfiles(ctx, (*profileLedger).unwritten)
 			return nil
 		}
 	}
@@ -82,7 +82,7 @@ func (db *DB) Flush(ctx context.Context) error {
 	defer db.flushing.Unlock()
 	err := db.flush(ctx, time.Now().Add(packFor))
 	if err == nil {
-		db.writeProfiles(ctx, false)
+		db.writeProfiles(ctx, (*profileLedger).due)
 	}
 	return err
 }
