@@ -23,6 +23,7 @@ func (v *visit) answer(res *http.Response) {
 // head passes on the head of the answer, and returns the names of the trailers that it announces. It leaves with the first
 // bytes of the body if those are there already, and at once if the client is still sending.
 func (v *visit) head(res *http.Response) (announced []string) {
+	demanded := v.demanded(res)
 	removeHopByHop(res.Header)
 	h := v.client.Header()
 	maps.Copy(h, res.Header)
@@ -42,6 +43,12 @@ func (v *visit) head(res *http.Response) (announced []string) {
 		h["Trailer"] = []string{strings.Join(announced, ", ")}
 	}
 	v.closeUnread()
+	if demanded != "" && h["Connection"] == nil {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{demanded}
+	}
+	if demanded != "" || upgrades(v.in) {
+		spellWebSocket(h)
+	}
 	if v.flight != nil {
 		v.flight.head(res)
 	}
@@ -55,6 +62,14 @@ func (v *visit) head(res *http.Response) (announced []string) {
 		v.flush()
 	}
 	return announced
+}
+
+// demanded are the protocols to which the client has to switch if it wants to be answered (RFC 9110, section 15.5.22), and can.
+func (v *visit) demanded(res *http.Response) string {
+	if res.StatusCode != http.StatusUpgradeRequired || v.setup.primary.h2c || v.in.ProtoMajor != 1 || v.in.Close {
+		return ""
+	}
+	return strings.Join(carried(res.Header["Upgrade"]), ", ")
 }
 
 // leaveUnsaid keeps net/http from adding what the primary did not say. A length is needed in HTTP/1 alone.

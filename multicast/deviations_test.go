@@ -117,10 +117,14 @@ func deviationsOfRequests() []deviation {
 		{
 			name: "hop by hop",
 			says: "Headers of one connection stay on it: Connection and what it lists, Keep-Alive, Proxy-Authenticate, Proxy-Authorization, Proxy-Connection, TE but for trailers, " +
-				"Trailer, Transfer-Encoding, Upgrade but for the protocols that a tunnel can carry; and Proxy, which programs take for a setting.",
+				"Trailer, Transfer-Encoding, Upgrade but for the protocols that a tunnel can carry, in requests and beside 426; and Proxy, which programs take for a setting.",
 			request: each(allowHopByHop),
 			answer: func(c *answerComparison) {
+				demanded := carried(c.want.header["Upgrade"])
 				endToEndOnly(c.want.header)
+				if c.want.status == http.StatusUpgradeRequired && len(demanded) > 0 {
+					c.want.header["Upgrade"] = []string{strings.Join(demanded, ", ")}
+				}
 				for _, before := range c.want.interim {
 					endToEndOnly(before.header)
 				}
@@ -136,7 +140,7 @@ func deviationsOfRequests() []deviation {
 		},
 		{
 			name:    "absolute form",
-			says:    "The absolute form of a target, `GET http://host/path`, goes on as the path alone, as every server but a forward proxy understands it.",
+			says:    "The absolute form of a target, `GET http://host/path`, goes on as the path alone, as every server but a forward proxy understands it; `OPTIONS http://host`, without a path, goes on as `OPTIONS *`.",
 			request: each(allowAbsoluteForm),
 			show:    showRequest("GET http://a/b%2Fc?d HTTP/1.1\r\nHost: a\r\n\r\n", mannerWhole, target, "http://a/b%2Fc?d", "/b%2Fc?d"),
 		},
@@ -497,8 +501,10 @@ func allowAbsoluteForm(_ *comparison, s *seen) {
 	}
 	path, query, hasQuery := strings.Cut(s.target, "?")
 	if _, rest, ok := strings.Cut(path, "://"); ok {
-		_, path, _ = strings.Cut(rest, "/")
-		path = "/" + path
+		_, after, slash := strings.Cut(rest, "/")
+		if path = "/" + after; !slash && !hasQuery && s.method == http.MethodOptions {
+			path = "*"
+		}
 	} else if u, err := url.ParseRequestURI(s.target); err == nil {
 		path = cmp.Or(u.EscapedPath(), "/")
 	}

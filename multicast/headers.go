@@ -23,6 +23,7 @@ func (s *setup) header(in *http.Request) http.Header {
 	}
 	if protocols := s.upgrade(in); protocols != "" {
 		out["Connection"], out["Upgrade"] = []string{"Upgrade"}, []string{protocols}
+		spellWebSocket(out)
 	}
 	if !in.ProtoAtLeast(1, 1) {
 		delete(out, "Expect") // it knows no 100

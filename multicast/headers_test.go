@@ -128,6 +128,24 @@ func TestAbsoluteFormAndBasePath(t *testing.T) {
 	}
 }
 
+// The options of a server as a whole are asked for with its name alone, where there is a forward proxy on the way.
+func TestOptionsOfAHost(t *testing.T) {
+	heads := make(chan string, 3)
+	backend := echoRaw(t, heads)
+	s := newRawStage(t, backend+"/base", backend, backend, func(c *Config) { c.Methods = []string{"OPTIONS"} })
+	w := s.dial()
+	for target, want := range map[string]string{"http://shop.example": "*", "http://shop.example/": "/", "http://shop.example?a": "/?a", "*": "*"} {
+		w.send("OPTIONS " + target + " HTTP/1.1\r\nHost: shop.example\r\n\r\n")
+		w.response("OPTIONS")
+		for range 3 {
+			got, _, _ := strings.Cut(strings.Replace(<-heads, " /base/", " /", 1), "\r\n")
+			if got != "OPTIONS "+want+" HTTP/1.1" {
+				t.Errorf("%s: an upstream got %q", target, got)
+			}
+		}
+	}
+}
+
 // All three get the same header, but for the marks.
 func TestShadowsGetWhatThePrimaryGets(t *testing.T) {
 	s := newStage(t, nil, nil)

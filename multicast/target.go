@@ -118,6 +118,9 @@ func rawPath(in *http.Request) string {
 		if slash := strings.IndexByte(rest, '/'); slash >= 0 {
 			return rest[slash:]
 		}
+		if in.Method == http.MethodOptions && !strings.Contains(in.RequestURI, "?") {
+			return "*" // of the server as a whole (RFC 9112, section 3.2.4)
+		}
 		return "/"
 	}
 	return cmp.Or(in.URL.EscapedPath(), "/") // a:b, say

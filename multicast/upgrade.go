@@ -30,11 +30,16 @@ func upgrades(r *http.Request) bool { return len(protocols(r)) > 0 }
 // protocols are those to which the client wants to switch. HTTP/1.0 knows no such thing (RFC 9110, section 7.8). HTTP/2 is left
 // out, which some clients offer with every request: the primary is asked for it where it is to be spoken, and in a tunnel nobody
 // would see the requests (golang.org/issue/80416).
-func protocols(r *http.Request) (all []string) {
+func protocols(r *http.Request) []string {
 	if r.Header["Upgrade"] == nil || !r.ProtoAtLeast(1, 1) || !names(r.Header["Connection"], "upgrade") {
 		return nil
 	}
-	for _, line := range r.Header["Upgrade"] {
+	return carried(r.Header["Upgrade"])
+}
+
+// carried are those protocols of Upgrade that a tunnel can carry.
+func carried(lines []string) (all []string) {
+	for _, line := range lines {
 		for protocol := range strings.SplitSeq(line, ",") {
 			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.EqualFold(protocol, "h2c") {
 				all = append(all, protocol)
@@ -42,6 +47,17 @@ func protocols(r *http.Request) (all []string) {
 		}
 	}
 	return all
+}
+
+// spellWebSocket gives the headers of a WebSocket's handshake the spelling of RFC 6455: there are servers and clients that know
+// them in no other, and net/http's is another (golang.org/issue/18495).
+func spellWebSocket(h http.Header) {
+	for _, rest := range [...]string{"Accept", "Extensions", "Key", "Protocol", "Version"} {
+		if values, found := h["Sec-Websocket-"+rest]; found {
+			delete(h, "Sec-Websocket-"+rest)
+			h["Sec-WebSocket-"+rest] = values
+		}
+	}
 }
 
 // switchProtocols makes a tunnel of the two connections, now that the primary has agreed to.
@@ -76,6 +92,7 @@ func writeSwitch(w *bufio.Writer, res *http.Response) error {
 	removeHopByHop(res.Header)
 	delete(res.Header, "Content-Length")
 	res.Header["Connection"], res.Header["Upgrade"] = []string{"Upgrade"}, protocol
+	spellWebSocket(res.Header)
 	_, _ = w.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
 	_ = res.Header.Write(w)
 	_, _ = w.WriteString("\r\n")

@@ -108,15 +108,15 @@ func TestTunnelKeepsEarlyBytesAndHalfCloses(t *testing.T) {
 // Both heads are what the other side wrote, but for what concerned one connection only.
 func TestTunnelHeads(t *testing.T) {
 	address, conns, heads := switching(t, "HTTP/1.1 101 Go Ahead\r\nUpgrade: echo/2\r\nConnection: upgrade, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\n"+
-		"Content-Length: 3\r\nSec-Websocket-Accept: x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n")
+		"Content-Length: 3\r\nSec-WebSocket-Accept: x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n")
 	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
 	w := s.dial()
-	w.send("GET /ws?a HTTP/1.1\r\nHost: a\r\nConnection: X-Hop, upgrade\r\nX-Hop: 1\r\nUpgrade: echo/2, h2c, other\r\nHTTP2-Settings: x\r\nSec-WebSocket-Key: k\r\n\r\n")
-	want := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nSec-Websocket-Accept: x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nUpgrade: echo/2\r\n\r\n"
+	w.send("GET /ws?a HTTP/1.1\r\nHost: a\r\nConnection: X-Hop, upgrade\r\nX-Hop: 1\r\nUpgrade: echo/2, h2c, other\r\nHTTP2-Settings: x\r\nsec-websocket-key: k\r\nSec-WebSocket-Protocol: p\r\nSec-WebSocket-Protocol: q\r\n\r\n")
+	want := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nUpgrade: echo/2\r\n\r\n"
 	if head := w.head(); head != want {
 		t.Errorf("the client got %q", head)
 	}
-	want = "GET /ws?a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nHttp2-Settings: x\r\nSec-Websocket-Key: k\r\nUpgrade: echo/2, other\r\n" +
+	want = "GET /ws?a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nHttp2-Settings: x\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Protocol: p\r\nSec-WebSocket-Protocol: q\r\nUpgrade: echo/2, other\r\n" +
 		"X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: http\r\n\r\n"
 	if head := <-heads; head != want {
 		t.Errorf("the primary got %q", head)
@@ -140,6 +140,24 @@ func TestUpgradeThatIsNone(t *testing.T) {
 		head := <-heads
 		if offered := strings.Contains(head, "\r\nUpgrade: "); offered != (protocol == "websocket") || strings.Contains(head, "ettings") {
 			t.Errorf("%s: the primary got %q", protocol, head)
+		}
+	}
+}
+
+// What a client has to switch to, it is told, unless no tunnel could carry it or there can be none.
+func TestUpgradeThatIsRequired(t *testing.T) {
+	for required, c := range map[string]struct{ asks, want string }{
+		"websocket":           {"\r\n", "Connection: Upgrade\r\nContent-Length: 0\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n"},
+		"h2c, TLS/1.2, echo ": {"\r\n", "Connection: Upgrade\r\nContent-Length: 0\r\nSec-WebSocket-Version: 13\r\nUpgrade: TLS/1.2, echo\r\n"},
+		"h2c":                 {"\r\n", "Content-Length: 0\r\nSec-Websocket-Version: 13\r\n"},
+		"echo/2":              {"Connection: close\r\n\r\n", "Content-Length: 0\r\nSec-Websocket-Version: 13\r\nConnection: close\r\n"},
+	} {
+		primary := script(t, "HTTP/1.1 426 Upgrade Required\r\nConnection: upgrade\r\nUpgrade: "+required+"\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0\r\n\r\n", false)
+		s := newRawStage(t, primary, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+		w := s.dial()
+		w.send("GET /a HTTP/1.1\r\nHost: a\r\n" + c.asks)
+		if got := w.head(); got != "HTTP/1.1 426 Upgrade Required\r\n"+c.want+"\r\n" {
+			t.Errorf("%s: got %q", required, got)
 		}
 	}
 }
