@@ -105,6 +105,39 @@ func (c *Config) Check() error {
 	return nil
 }
 
+// AsksNothing tells that the files hold no request that may be asked. It reads until the first that may; of a file that can
+// be read once only nobody knows, and of one that cannot be read the replay is to tell.
+func (c *Config) AsksNothing(ctx context.Context) bool {
+	for _, name := range c.Files {
+		if sizeOf(name) < 0 || !c.leavesOut(ctx, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// leavesOut tells that no request of a file may be asked.
+func (c *Config) leavesOut(ctx context.Context, name string) bool {
+	reader, err := traffic.Open(name, c.Format)
+	if err != nil {
+		return false
+	}
+	defer reader.Close()
+	for ctx.Err() == nil {
+		rec, err := reader.Next()
+		if err == io.EOF {
+			return true
+		}
+		if _, bad := errors.AsType[*traffic.Bad](err); bad {
+			continue
+		}
+		if err != nil || c.leftOut(rec) == "" {
+			return false
+		}
+	}
+	return false
+}
+
 // sizeOf is how long a file is; below 0 for what is no regular one.
 func sizeOf(name string) int64 {
 	if about, err := os.Stat(name); name != "-" && err == nil && about.Mode().IsRegular() {
@@ -209,7 +242,7 @@ func (r *Replay) next(ctx context.Context, rec *traffic.Record, slots chan struc
 	default:
 	}
 	counts := r.count(func(c *Counts) { c.Read++ })
-	if reason := r.leftOut(rec); reason != "" {
+	if reason := r.cfg.leftOut(rec); reason != "" {
 		r.count(func(c *Counts) { c.LeftOut[reason]++ })
 		return nil
 	}
@@ -286,13 +319,13 @@ const (
 )
 
 // leftOut says why a request is not asked, if it is not.
-func (r *Replay) leftOut(rec *traffic.Record) string {
-	switch reason := r.cfg.Choice.leftOut(&rec.Request); {
+func (c *Config) leftOut(rec *traffic.Record) string {
+	switch reason := c.Choice.leftOut(&rec.Request); {
 	case reason != "":
 		return reason
 	case rec.Request.Cut:
 		return LeftOutBody
-	case r.cfg.Recorded && (rec.Answer == nil || rec.Answer.Cut):
+	case c.Recorded && (rec.Answer == nil || rec.Answer.Cut):
 		return LeftOutAnswer
 	case rec.Answer != nil && rec.Answer.Status == 101:
 		return LeftOutUpgrades

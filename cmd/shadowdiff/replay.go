@@ -184,6 +184,9 @@ func (o *replayOrder) replay(std stdio) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
 	p := player{replayOrder: o, std: std, log: log, screen: newScreen(std.err)}
+	if !o.resume && o.what.AsksNothing(ctx) {
+		return p.tellNothing(ctx)
+	}
 	if err := p.open(); err != nil {
 		fmt.Fprintf(std.err, "shadowdiff replay: %s\n", withAdvice(errors.Join(err, p.close())))
 		return exitTrouble

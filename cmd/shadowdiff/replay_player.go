@@ -173,6 +173,26 @@ func (p *player) play(ctx context.Context) int {
 	return out.code
 }
 
+// errNothing is what becomes of a replay that asks nothing.
+var errNothing = errors.New("the files hold no request that may be asked")
+
+// tellNothing says what is left out, and why, where that is all: no run is begun, which would count as an attempt.
+func (p *player) tellNothing(ctx context.Context) int {
+	out := outcome{code: exitTrouble, trouble: errNothing, started: time.Now()}
+	p.run.Name = p.name
+	p.bad = badLines{w: p.screen}
+	p.replay = replay.New(p.what, nil, nil, p.bad.tell) // it has nothing to play, and nothing to note
+	if err := p.replay.Run(ctx); err != nil {
+		out.trouble = err
+	}
+	p.bad.end()
+	out.ended = time.Now()
+	if err := p.tell(&out); err != nil {
+		fmt.Fprintf(p.std.err, "shadowdiff replay: %s\n", err)
+	}
+	return out.code
+}
+
 // saveReport writes the run's report, where it is wanted and something was counted.
 func (p *player) saveReport(out *outcome) error {
 	if p.report == "" || out.last == nil {
@@ -227,7 +247,7 @@ func (p *player) outcome(ctx context.Context, ended error) outcome {
 	case flushed != nil:
 		out.trouble = flushed
 	case c.Asked+c.Before == 0:
-		out.trouble = errors.New("the files hold no request that may be asked")
+		out.trouble = errNothing
 	case out.last == nil || out.last.verdict.Compared == 0:
 		out.trouble = errors.New("no request could be compared")
 	default:

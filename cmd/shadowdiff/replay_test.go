@@ -303,6 +303,35 @@ func TestGarbageIsCountedNamedAndSkipped(t *testing.T) {
 	}
 }
 
+// A replay that asks nothing leaves no run behind: it would count as an attempt of that name, and make the next one judge
+// more strictly. What was left out is told all the same.
+func TestAReplayThatAsksNothingBeginsNoRun(t *testing.T) {
+	var a asked
+	s, dir := counted(t, &a, 0), t.TempDir()
+	writes, reads, db := filepath.Join(dir, "writes.log"), filepath.Join(dir, "reads.log"), filepath.Join(dir, "a.db")
+	text := logOf(3, 0)
+	for name, text := range map[string]string{writes: strings.ReplaceAll(text, "GET", "POST") + "garbage\n", reads: text} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"-primary", s.URL, "-candidate", s.URL, "-db", db, "-speed", "max", "-run", "v2"}
+	code, out, problems := replayed(t, append(args, writes)...)
+	if code != exitTrouble || !strings.Contains(problems, "writes.log:4") || !strings.Contains(problems, "no request that may be asked") ||
+		!strings.Contains(out, "3  left out: their method changes something") || !strings.Contains(out, "1  lines left out") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, problems)
+	}
+	if r := replayedAs(t, append(args, writes)...); r.Trouble == "" || r.Run.ID != 0 || r.Replay.LeftOut["method"] != 3 || r.Answer != nil {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(db); !os.IsNotExist(err) {
+		t.Errorf("a database was made: %v", err)
+	}
+	if r := replayedAs(t, append(args, writes, reads)...); r.Run.ID != 1 || r.Run.Attempt > 1 || r.Replay.Asked != 3 {
+		t.Errorf("the first that asks: %+v", r)
+	}
+}
+
 // TestWhatOthersRecordedIsReplayed: each format, with what it cannot have left out, and the header rewritten.
 func TestWhatOthersRecordedIsReplayed(t *testing.T) {
 	t.Parallel()
