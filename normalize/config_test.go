@@ -60,7 +60,7 @@ rules:
 		t.Error("a mask with nothing is not one without with")
 	}
 	faults := cfg.Validate()
-	if len(faults) != 2 || faults[0].Error() != "rules[3].dropp: unknown key: did you mean drop?" || faults[1].Error() != "rules[4].pattern: column 7: no RE2 expression: missing closing ): `(`" {
+	if len(faults) != 2 || faults[0].Error() != "rules[3].dropp: unknown key; did you mean \"drop\"?" || faults[1].Error() != "rules[4].pattern: column 7: no RE2 expression: missing closing ): `(`" {
 		t.Errorf("%v", faults)
 	}
 }

@@ -312,14 +312,14 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		`rules[4]: a rule needs a verb with a field, as in drop: body.id; the verbs are drop, sort, pair, round, tolerate, mask, mask_keys, rename, lower, trim, squeeze, nfc, coerce, absent, parse, present`,
 		`rules[5].to: "two" is no number of decimals: write a whole number such as 2`,
 		`rules[6].by: drop takes no by: it belongs to pair`,
-		`rules[7].dorp: unknown key: did you mean drop?`,
+		`rules[7].dorp: unknown key; did you mean "drop"?`,
 		`rules[8].role: a status left out on one side only would always differ: leave role out`,
 		`rules[9].role: order cannot be left out on one side only: leave role out`,
 		`rules[10].drop: column 1: latency is not a part of the answer and cannot be left out`,
 		`rules[11].drop: column 1: query belongs to requests, which are not compared: it is for store.redact`,
 		`rules[12].role: a body left out on one side only would always differ: leave role out`,
 		`rules[13].route: "/a/*/b": a * stands only last and alone, as in /users/*; {x} is one segment`,
-		`rules[14].frobnicate: unknown key: a rule has a verb, its settings, route and role`,
+		`rules[14].frobnicate: unknown key; a rule has a verb, its settings, route and role`,
 		`rules[15].route: "users" is no path: a path begins with /`,
 	}
 	var got []string

@@ -81,7 +81,7 @@ func TestFieldMistakes(t *testing.T) {
 		"":                     "column 1: the field is empty: it begins with body, header, cookie, trailer or status",
 		"$.user":               "column 1: this is not JSONPath: write body for $",
 		"/user/name":           "column 1: this is not a JSON pointer: write body.a.b for /a/b",
-		"boby.x":               `column 1: a field does not begin with "boby": did you mean body?`,
+		"boby.x":               `column 1: a field does not begin with "boby"; did you mean "body"?`,
 		"user.name":            "column 1: a field begins with body, header, cookie, trailer or status: for a place in the body write body.user.name",
 		"**.id":                "column 1: a field begins with body, header, cookie, trailer or status: for a place in the body write body.**.id",
 		"[].id":                "column 1: a field begins with body, header, cookie, trailer or status: for a place in the body write body[].id",

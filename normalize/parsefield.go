@@ -106,7 +106,7 @@ func (p *fieldParser) badRoot(root string) error {
 		return p.fail(0, "a field begins with %s", roots)
 	}
 	if near := Nearest(root, []string{"body", "header", "cookie", "trailer", "status", "transport", "latency", "query"}); near != "" {
-		return p.fail(0, "a field does not begin with %q: did you mean %s?", root, near)
+		return p.fail(0, "a field does not begin with %q; did you mean %q?", root, near)
 	}
 	return p.fail(0, "a field begins with %s: for a place in the body write body.%s", roots, p.text)
 }

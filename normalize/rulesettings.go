@@ -247,7 +247,7 @@ func (c *RuleConfig) compileAs(r *rule) error {
 		}
 	}
 	if near := Nearest(strings.ToLower(c.As), words); near != "" {
-		return fmt.Errorf("%q is nothing a string is parsed as: did you mean %s?", c.As, near)
+		return fmt.Errorf("%q is nothing a string is parsed as; did you mean %q?", c.As, near)
 	}
 	return fmt.Errorf("%q is nothing a string is parsed as: write %s", c.As, strings.Join(words, ", "))
 }

@@ -134,9 +134,9 @@ func (c *RuleConfig) checkKeys() []error {
 	var faults []error
 	for _, key := range sortedKeys(c.Other) {
 		if near := Nearest(strings.ToLower(key), words); near != "" {
-			faults = append(faults, fmt.Errorf(".%s: unknown key: did you mean %s?", key, near))
+			faults = append(faults, fmt.Errorf(".%s: unknown key; did you mean %q?", key, near))
 		} else {
-			faults = append(faults, fmt.Errorf(".%s: unknown key: a rule has a verb, its settings, route and role", key))
+			faults = append(faults, fmt.Errorf(".%s: unknown key; a rule has a verb, its settings, route and role", key))
 		}
 	}
 	return faults

@@ -122,7 +122,7 @@ func TestARuleIsTakenOnThePages(t *testing.T) {
 	says(t, "the editor", edit, "Edit a rule", "body.at")
 	faulty := url.Values{"draft": {"drop: body.at\r\nrute: GET /a"}, "remove": {"1"}}
 	for where, bad := range map[string]sent{"the preview": {page: l.refusedPage("/rules?try=true&" + faulty.Encode())}, "the form": l.send("/rules", faulty)} {
-		says(t, where+" of a bad rule", bad.page, "Line 2, column 1:", `did you mean route?`, "Nothing was changed.")
+		says(t, where+" of a bad rule", bad.page, "Line 2, column 1:", `did you mean "route"?`, "Nothing was changed.")
 		if strings.Contains(bad.page, "Put it in the other’s place</button>") {
 			t.Errorf("%s offers to take a bad rule", where)
 		}

@@ -202,8 +202,8 @@ func TestABadRuleIsToldOfAtItsPlace(t *testing.T) {
 	p := newPeer(t, "same", nil)
 	l := serveFile(t, addresses(p, p, p))
 	for _, test := range []struct{ body, want string }{
-		{"- drop: body.at\n- dropp: body.b\n", `body:2:3: rules[1].dropp: unknown key: did you mean drop?`},
-		{"drop: boddy.at", `body:1:1: rules[0].drop: column 1: a field does not begin with "boddy": did you mean body?`},
+		{"- drop: body.at\n- dropp: body.b\n", `body:2:3: rules[1].dropp: unknown key; did you mean "drop"?`},
+		{"drop: boddy.at", `body:1:1: rules[0].drop: column 1: a field does not begin with "boddy"; did you mean "body"?`},
 		{`[{"drop": "body.at"}, {"round": "body.p"}]`, "body:1:23: rules[1]"},
 		{"drop: body.at\n\tx: y", "body:2:1: not YAML: a tab cannot indent YAML; use spaces"},
 		{"- drop: &a body.at\n- drop: *a\n", "body:2:9: an alias is not taken here; write out what it stands for"},
