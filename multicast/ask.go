@@ -3,9 +3,11 @@ package multicast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 )
 
 // ask sends the primary the client's request, and brings the head of its answer.
@@ -16,12 +18,33 @@ func (v *visit) ask() (*http.Response, error) {
 	for err != nil && v.link != nil && v.link.unused(v) && out.Context().Err() == nil {
 		res, err = transport.RoundTrip(out) // as if it had found the connection closed when it looked for one
 	}
+	if err != nil && demandsHTTP1(err) && !v.setup.primary.h2c && out.Context().Err() == nil {
+		res, err = v.askInHTTP1(out, err)
+	}
 	if v.upload != nil {
 		v.upload.passed.Store(true)
 	}
 	v.settled()
 	return res, err
 }
+
+// askInHTTP1 asks once more, where the primary has refused to answer in HTTP/2 (as IIS does to those who have to sign in), if
+// the request can be sent again.
+func (v *visit) askInHTTP1(out *http.Request, refused error) (*http.Response, error) {
+	again := *out
+	if v.upload != nil {
+		body, err := v.upload.again()
+		if err != nil {
+			return nil, fmt.Errorf("%w (%w)", err, refused)
+		}
+		again.Body = body
+	}
+	return v.setup.switching.RoundTrip(&again)
+}
+
+// demandsHTTP1 reports whether an upstream wants to be asked the same in HTTP/1.1 (RFC 9113, section 7); net/http exports no
+// value for that.
+func demandsHTTP1(err error) bool { return strings.Contains(err.Error(), "HTTP_1_1_REQUIRED") }
 
 // request is the client's as the primary gets it. Nothing in it is changed later, since the flight keeps it.
 func (v *visit) request() *http.Request {

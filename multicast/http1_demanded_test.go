@@ -1,0 +1,78 @@
+package multicast
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+)
+
+// reluctant is a primary that agrees on HTTP/2, and then has everything be asked in HTTP/1.1, where it tells what it got.
+func reluctant(t *testing.T) string {
+	certificate, err := tls.LoadX509KeyPair(pemFiles(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}}
+	return strings.Replace(raw(t, func(conn net.Conn, _ *bufio.Reader) {
+		secured := tls.Server(conn, config)
+		if secured.Handshake() != nil {
+			return
+		}
+		r := bufio.NewReader(secured)
+		if secured.ConnectionState().NegotiatedProtocol == "h2" {
+			refuse(secured, r)
+			return
+		}
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil {
+				return
+			}
+			body, _ := io.ReadAll(req.Body)
+			told := fmt.Sprintf("%s %s %s", req.Method, req.Proto, body)
+			fmt.Fprintf(secured, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(told), told)
+		}
+	}), "http:", "https:", 1)
+}
+
+func refuse(conn net.Conn, r *bufio.Reader) {
+	if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	framer := http2.NewFramer(conn, r)
+	_ = framer.WriteSettings()
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		if head := frame.Header(); head.Type == http2.FrameHeaders || head.Type == http2.FrameData {
+			if head.Flags.Has(http2.FlagDataEndStream) {
+				_ = framer.WriteRSTStream(head.StreamID, http2.ErrCodeHTTP11Required)
+			}
+		}
+	}
+}
+
+// A primary that has HTTP/2 and wants HTTP/1.1 is asked in that, as a browser would.
+func TestPrimaryThatDemandsHTTP1(t *testing.T) {
+	s := newRawStage(t, reluctant(t), "", "", func(c *Config) { c.Upstream.TLS.InsecureSkipVerify = true })
+	w := s.dial()
+	for asked, want := range map[string]string{
+		"GET /a HTTP/1.1\r\nHost: a\r\n\r\n":                                                     "GET HTTP/1.1 ",
+		"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc":                            "POST HTTP/1.1 abc",
+		"POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n": "POST HTTP/1.1 abc",
+	} {
+		w.send(asked)
+		if res, body := w.response("GET"); res.StatusCode != 200 || body != want {
+			t.Errorf("%q: got %s %q", asked, res.Status, body)
+		}
+	}
+}
