@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -142,5 +143,23 @@ func TestNoLengthWithoutABodyTowardsHTTP2(t *testing.T) {
 		if body := text(t, res); res.StatusCode != status || body != "" || res.Header["Content-Length"] != nil {
 			t.Errorf("got %d %q with %v", res.StatusCode, body, res.Header)
 		}
+	}
+}
+
+// A copy without a body has none from the first one on, when nobody knows yet which protocol the handshake will agree on.
+func TestFirstCopyOverTLSHasNoBody(t *testing.T) {
+	lengths := make(chan int64, 1)
+	candidate := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { lengths <- r.ContentLength }))
+	candidate.EnableHTTP2 = true
+	candidate.StartTLS()
+	t.Cleanup(candidate.Close)
+	good := newHandlerServer(t, digest)
+	s := newRawStage(t, good, good, candidate.URL, func(c *Config) { c.Shadow.Candidate.TLS.InsecureSkipVerify = true })
+	for range 2 {
+		s.get("/a")
+		if length := await(t, "the candidate is asked", lengths); length != 0 {
+			t.Errorf("the body of the copy has a length of %d", length)
+		}
+		s.exchange()
 	}
 }

@@ -2,8 +2,11 @@ package multicast
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"strings"
@@ -117,8 +120,19 @@ func TestBothShadowsFailed(t *testing.T) {
 
 // A kept connection that the shadow closes tells nothing of its code, and nothing is sent twice.
 func TestStaleConnectionIsNeverUsedTwice(t *testing.T) {
+	for scheme, secured := range map[string]bool{"http:": false, "https:": true} {
+		t.Run(scheme, func(t *testing.T) { staleConnection(t, scheme, secured) })
+	}
+}
+
+func staleConnection(t *testing.T, scheme string, secured bool) {
+	pair, _, _ := newAuthority(t).issue(&x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour)})
 	var asked atomic.Int64
 	candidate := raw(t, func(conn net.Conn, r *bufio.Reader) {
+		if secured {
+			conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{pair}})
+			r = bufio.NewReader(conn)
+		}
 		if _, ok := readHead(r); !ok {
 			return
 		}
@@ -129,7 +143,10 @@ func TestStaleConnectionIsNeverUsedTwice(t *testing.T) {
 		}
 	})
 	good := newHandlerServer(t, answer(200, "hello"))
-	s := newRawStage(t, good, good, candidate, func(c *Config) { c.Methods = []string{"GET", "POST"} })
+	s := newRawStage(t, good, good, strings.Replace(candidate, "http:", scheme, 1), func(c *Config) {
+		c.Methods = []string{"GET", "POST"}
+		c.Shadow.Candidate.TLS.InsecureSkipVerify = true
+	})
 	for i, request := range []string{
 		"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /a HTTP/1.1\r\nHost: a\r\nIdempotency-Key: 1\r\nContent-Length: 0\r\n\r\n",

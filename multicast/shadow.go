@@ -152,23 +152,6 @@ func (s *shadow) attachBody(req *http.Request, f *flight) {
 	}
 }
 
-// once keeps net/http from sending the request again when a kept HTTP/1 connection turns out to be dead: one that it would
-// think safe to repeat gets a body that it cannot know to be empty. There is never a GetBody.
-func once(req *http.Request) {
-	if req.Body == http.NoBody && repeatable(req) {
-		req.Body = io.NopCloser(strings.NewReader(""))
-	}
-}
-
-// repeatable reports whether net/http would send the request again on a new connection, had it no body.
-func repeatable(req *http.Request) bool {
-	switch req.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return true
-	}
-	return req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
-}
-
 // unsampled turns the sampled flag of a traceparent off (W3C Trace Context, section 3.2.2.5), so that a copy leaves no
 // trace among the real ones.
 func unsampled(parents []string) []string {

@@ -3,6 +3,7 @@ package multicast
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -47,7 +48,6 @@ const shadowIdle = 3 * time.Second
 type netHTTP struct {
 	shadow    *shadow
 	transport *http.Transport
-	http2     atomic.Bool // the last answer came in it, or the next one must
 }
 
 func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int) (*netHTTP, error) {
@@ -55,7 +55,7 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 	if err != nil {
 		return nil, err
 	}
-	w := &netHTTP{shadow: s, transport: &http.Transport{
+	return &netHTTP{shadow: s, transport: &http.Transport{
 		DialContext:            s.dialForLeg,
 		TLSHandshakeTimeout:    timeout,
 		TLSClientConfig:        tlsConfig,
@@ -64,9 +64,7 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 		MaxResponseHeaderBytes: maxHead,
 		DisableCompression:     true,
 		Protocols:              s.target.protocols(),
-	}}
-	w.http2.Store(s.target.h2c)
-	return w, nil
+	}}, nil
 }
 
 func (w *netHTTP) close() { w.forget() }
@@ -75,24 +73,31 @@ func (w *netHTTP) forget() { w.transport.CloseIdleConnections() }
 
 func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
 	req := w.shadow.request(f)
-	if w.http2.Load() { // which repeats only what the peer says it has not looked at
+	if req.Body != http.NoBody { // for HTTP/2, which repeats only what the peer says it has not looked at
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(f.ex.Request.Body)), nil }
-	} else {
-		once(req)
 	}
 	if err := new(question).gather(w.shadow, f); err != nil {
 		return nil, fmt.Errorf("write: %w", err)
 	}
 	ctx, cancel := f.recall.context(w.shadow.role)
 	ctx, release := context.WithDeadline(ctx, deadline)
+	ctx, lost := context.WithCancelCause(ctx)
 	end := func() {
+		lost(nil)
 		release()
 		cancel()
 	}
 	informational := 0
 	ctx = context.WithValue(ctx, legKey{}, ctx)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(info httptrace.GotConnInfo) { on.connected(info.Reused) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			if on.connection.Load() && !w.multiplexes(info.Conn) { // a kept one was lost, and net/http would ask again
+				lost(errLostKept)
+				_ = info.Conn.Close()
+				return
+			}
+			on.connected(info.Reused)
+		},
 		GotFirstResponseByte: on.answered,
 		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
 			informational++
@@ -104,10 +109,17 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 		end()
 		return nil, err
 	}
-	w.http2.Store(res.ProtoMajor == 2)
 	withoutBody(res)
 	res.Body = &cancelled{res.Body, end}
 	return res, nil
+}
+
+var errLostKept = fmt.Errorf("a kept connection was closed: %w", io.EOF)
+
+// multiplexes reports whether the connection speaks HTTP/2.
+func (w *netHTTP) multiplexes(conn net.Conn) bool {
+	over, secured := conn.(*tls.Conn)
+	return w.shadow.target.h2c || secured && over.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 type legKey struct{}
