@@ -60,7 +60,9 @@ func runRecord(args []string, std stdio) int {
 		fmt.Fprintln(std.err, "shadowdiff record: no folder is named: give -dir DIR, or record: {dir: DIR} in the file")
 		return exitTrouble
 	}
-	log := newLogger(std.err)
+	log, out := openLog(std.err)
+	defer out.close()
+	std.err = out
 	defer catchStray(log)()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -53,7 +53,10 @@ SIGINT let the requests under way finish, then end with exit code 0; a second si
 	}
 	heap := floor()
 	defer runtime.KeepAlive(heap)
-	return serve(cfg, from, newLogger(std.err), std, signals)
+	log, out := openLog(std.err)
+	defer out.close()
+	std.err = out
+	return serve(cfg, from, log, std, signals)
 }
 
 // serveFlag is a flag that stands for a key of the configuration.
@@ -152,9 +155,10 @@ func withAdvice(err error) string {
 	return err.Error()
 }
 
-// newLogger writes text to a terminal and JSON to everything else. Durations have their unit in both, as in 5s.
-func newLogger(w io.Writer) *slog.Logger {
-	if isTerminal(w) {
+// newLogger writes to w: text where the lines end up on a terminal, and JSON everywhere else. Durations have their unit in both,
+// as in 5s.
+func newLogger(w, end io.Writer) *slog.Logger {
+	if isTerminal(end) {
 		return slog.New(slog.NewTextHandler(w, nil))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

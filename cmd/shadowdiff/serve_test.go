@@ -325,7 +325,7 @@ func TestAPortInUseIsSaid(t *testing.T) {
 // A log that a machine reads has durations with their unit, in groups too.
 func TestTheLogSaysDurationsWithTheirUnit(t *testing.T) {
 	var b strings.Builder
-	newLogger(&b).With("pause", time.Minute).Warn("paused", slog.Duration("duration", 5*time.Second), slog.Group("of", "took", 1500*time.Microsecond), "n", 5)
+	newLogger(&b, &b).With("pause", time.Minute).Warn("paused", slog.Duration("duration", 5*time.Second), slog.Group("of", "took", 1500*time.Microsecond), "n", 5)
 	for _, want := range []string{`"pause":"1m0s"`, `"duration":"5s"`, `"of":{"took":"1.5ms"}`, `"n":5}`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in %s", want, b.String())
