@@ -56,7 +56,7 @@ func (r *Replay) begin() {
 func (r *Replay) first() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.counts.Asked == 1 {
+	if r.counts.taken() == 1 {
 		now := reading{at: time.Now()}
 		r.progress = meter{begun: r.progress.begun, from: now.at, share: max(0, r.share()), last: now, before: now}
 	}
@@ -67,7 +67,7 @@ func (r *Replay) first() {
 func (r *Replay) share() float64 {
 	c := &r.counts
 	if limit := r.cfg.Limit; limit > 0 && r.cfg.Loop {
-		return float64(c.Asked+c.Before) / float64(limit)
+		return float64(c.taken()+c.Before) / float64(limit)
 	}
 	if r.cfg.Loop {
 		return -1
@@ -87,7 +87,7 @@ func (r *Replay) share() float64 {
 	}
 	share := float64(done) / float64(total)
 	if r.cfg.Limit > 0 {
-		share = max(share, float64(c.Asked+c.Before)/float64(r.cfg.Limit))
+		share = max(share, float64(c.taken()+c.Before)/float64(r.cfg.Limit))
 	}
 	return min(share, 1)
 }

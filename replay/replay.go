@@ -68,12 +68,17 @@ type Counts struct {
 	Asked    int64                      // by this one
 	Compared int64                      // of these
 	Unknown  map[multicast.Reason]int64 // of these: not compared, by reason
-	LeftOut  map[string]int64           // by reason
+	LeftOut  map[string]int64           // by reason: one of ours, or that of Play for which nobody was asked
 	Redacted map[string]int64           // asked without what was taken out when they were recorded: by header, or "query", or "body"
 	Passes   int64
 	Behind   time.Duration    // that the pace could not be kept, altogether
 	Hosts    map[string]int64 // asked, by host
+
+	spared int64 // of LeftOut, those that Play has left out: it was their turn, as for those that were asked
 }
+
+// taken are the requests whose turn it was.
+func (c *Counts) taken() int64 { return c.Asked + c.spared }
 
 // maxHosts bounds the hosts that are counted.
 const maxHosts = 1000
@@ -246,7 +251,7 @@ func (r *Replay) next(ctx context.Context, rec *traffic.Record, slots chan struc
 		r.count(func(c *Counts) { c.LeftOut[reason]++ })
 		return nil
 	}
-	if r.cfg.Limit > 0 && counts.Before+counts.Asked >= r.cfg.Limit {
+	if r.cfg.Limit > 0 && counts.Before+counts.taken() >= r.cfg.Limit {
 		return errLimit
 	}
 	if counts.Read <= r.journal.begin {
@@ -293,9 +298,14 @@ func (r *Replay) ask(rec *traffic.Record) {
 	}
 	reason := r.play(context.Background(), req, answer)
 	r.count(func(c *Counts) {
-		if reason == "" {
+		switch {
+		case reason == "":
 			c.Compared++
-		} else {
+		case spared(reason):
+			c.Asked, c.spared = c.Asked-1, c.spared+1
+			c.LeftOut[string(reason)]++
+			return
+		default:
 			c.Unknown[reason]++
 		}
 		for _, place := range redacted {
@@ -318,7 +328,17 @@ const (
 	LeftOutUpgrades = "another protocol"
 )
 
-// leftOut says why a request is not asked, if it is not.
+// spared tells whether a reason that Play gives is the request's own, for which nobody was asked.
+func spared(reason multicast.Reason) bool {
+	switch reason {
+	case multicast.ReasonConnect, multicast.ReasonUpgrade, multicast.ReasonSignedIn, multicast.ReasonRoute, multicast.ReasonMethod,
+		multicast.ReasonBodyTooLarge:
+		return true
+	}
+	return false
+}
+
+// leftOut says why a request is not asked, as far as the file tells, if it is not.
 func (c *Config) leftOut(rec *traffic.Record) string {
 	switch reason := c.Choice.leftOut(&rec.Request); {
 	case reason != "":

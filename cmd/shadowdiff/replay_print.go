@@ -118,7 +118,10 @@ func printReplayed(w io.Writer, c replay.Counts, what *replay.Config) {
 	say(c.LeftOut[replay.LeftOutMatch], "left out: no -match fits")
 	say(c.LeftOut[replay.LeftOutBody], "left out: the file does not have their bodies")
 	say(c.LeftOut[replay.LeftOutAnswer], "left out: the file does not have their answers, which -against recorded needs")
-	say(c.LeftOut[replay.LeftOutUpgrades], "left out: they asked for another protocol")
+	say(c.LeftOut[replay.LeftOutUpgrades]+c.LeftOut[string(multicast.ReasonUpgrade)], "left out: they asked for another protocol")
+	say(c.LeftOut[string(multicast.ReasonRoute)], "left out: the configuration says shadow: false of their route")
+	say(c.LeftOut[string(multicast.ReasonBodyTooLarge)], "left out: their bodies are over max_request_body")
+	say(c.LeftOut[string(multicast.ReasonSignedIn)], "left out: they signed in on their connection")
 	say(c.Bad, "lines left out: they hold no request")
 	for _, reason := range slices.Sorted(maps.Keys(c.Unknown)) {
 		say(c.Unknown[reason], "asked and not compared: %s", strings.ReplaceAll(string(reason), "_", " "))

@@ -332,6 +332,32 @@ func TestAReplayThatAsksNothingBeginsNoRun(t *testing.T) {
 	}
 }
 
+// A request whose route is not to be shadowed is asked of nobody, and not said to have been.
+func TestAReplayLeavesOutWhatIsNotShadowed(t *testing.T) {
+	t.Parallel()
+	var a asked
+	s, dir := counted(t, &a, 0), t.TempDir()
+	log, cfg := filepath.Join(dir, "access.log"), filepath.Join(dir, "shadowdiff.yaml")
+	for name, text := range map[string]string{
+		log: logOf(4, 0),
+		cfg: fmt.Sprintf("primary: %[1]s\nsecondary: %[1]s\ncandidate: %[1]s\nroutes: [{match: /things/2, shadow: false}]\n", s.URL),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"-config", cfg, "-db", filepath.Join(dir, "a.db"), "-speed", "max", log}
+	if _, out, _ := replayed(t, args...); !strings.Contains(out, "\nAsked 3 of 4 requests") || !strings.Contains(out, "1  left out: the configuration says shadow: false") {
+		t.Error(out)
+	}
+	if c := replayedAs(t, args...).Replay; c.Asked != 3 || c.Compared != 3 || c.LeftOut["route"] != 1 || len(c.Unknown) > 0 {
+		t.Errorf("%+v", c)
+	}
+	if paths, _ := a.read(); paths != 3 || a.request("/things/2") != nil {
+		t.Errorf("%d paths were asked", paths)
+	}
+}
+
 // TestWhatOthersRecordedIsReplayed: each format, with what it cannot have left out, and the header rewritten.
 func TestWhatOthersRecordedIsReplayed(t *testing.T) {
 	t.Parallel()
