@@ -87,9 +87,10 @@ func (v *visit) leaveUnsaid(h http.Header) {
 
 // leadsUpload tells of a head that is to leave at once, since the client is still sending: net/http waits 50 ms for an
 // upload before it has an answer end. Over HTTP/2 it does not, and there a head that ends its stream, as that of a gRPC
-// call that failed, is not to be parted from its end. (Before Go 1.27 the body of such an answer is not http.NoBody.)
+// call that failed, is not to be parted from its end. Before Go 1.27 the body of such an answer is not http.NoBody.
 func (v *visit) leadsUpload(res *http.Response) bool {
-	return v.upload != nil && !v.upload.whole() && (v.in.ProtoMajor == 1 || res.ContentLength != 0)
+	alone := res.Body == http.NoBody || res.ContentLength == 0 && res.Header["Content-Length"] == nil
+	return v.upload != nil && !v.upload.whole() && (v.in.ProtoMajor == 1 || !alone)
 }
 
 // mayTrail reports whether trailers may come that were not announced, to a client that says it wants such: HTTP/2 has them

@@ -135,7 +135,7 @@ func deviationsOfRequests() []deviation {
 		},
 		{
 			name: "expect over HTTP/2",
-			says: "Of a request in HTTP/2, Expect is not passed on: the client is told to send its body at once.",
+			says: "Of a request in HTTP/2, an Expect of 100-continue is not passed on: the client is told to send its body at once.",
 			show: showExpectOverHTTP2,
 		},
 		{
@@ -330,6 +330,11 @@ func deviationsOfAnswers() []deviation {
 				"those beside a length are lost, unless they were announced.",
 			request: allowChunksForTrailers,
 			show:    func(t *testing.T, _ deviation) { showLateTrailers(t) },
+		},
+		{
+			name: "trailers of HEAD",
+			says: "Trailers of an answer to HEAD, which HTTP/2 alone has, are left out.",
+			show: showTrailersOfHead,
 		},
 		{
 			name: "header names",

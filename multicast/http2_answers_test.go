@@ -163,3 +163,49 @@ func TestFirstCopyOverTLSHasNoBody(t *testing.T) {
 		s.exchange()
 	}
 }
+
+// A head that says that no body follows, and yet does not end the answer, leads the upload for which the primary waits.
+func TestHeadWithoutABodyLeadsTheUpload(t *testing.T) {
+	inEachCombination(t, func(t *testing.T, c combination) {
+		if c.scheme != "h2c:" {
+			return // HTTP/1 has no such answer
+		}
+		s := c.alone(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "0")
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.Copy(io.Discard, r.Body)
+		})
+		body, upload := c.pipe(t)
+		res := c.do(t, c.request(t, t.Context(), s, body))
+		_ = upload.Close()
+		if got := text(t, res); got != "" {
+			t.Errorf("got %q", got)
+		}
+		s.counts(Counts{Requests: 1, Skipped: map[Reason]int64{ReasonRequestIncomplete: 1}})
+	})
+}
+
+// showTrailersOfHead has a primary whose answer to HEAD ends with trailers.
+func showTrailersOfHead(t *testing.T, _ deviation) {
+	address := script2(t, func(framer *http2.Framer, stream uint32) {
+		head2(framer, stream, false, ":status", "200", "content-length", "5", "trailer", "x-sum")
+		head2(framer, stream, true, "x-sum", "1")
+	})
+	s := newRawStage(t, address, address, address, nil)
+	w := s.stream()
+	w.ask(true, "HEAD", "/a", "a")
+	for {
+		frame, err := w.framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head, ok := frame.(*http2.MetaHeadersFrame); ok {
+			if head.PseudoValue("status") != "200" || !head.StreamEnded() {
+				t.Errorf("the client got %v, which ends the answer: %t", head.Fields, head.StreamEnded())
+			}
+			break
+		}
+	}
+	s.exchange()
+	s.counts(Counts{Requests: 1, Exchanged: 1, Compared: 1})
+}
