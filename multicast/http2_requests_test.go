@@ -141,6 +141,14 @@ func showExpectOverHTTP2(t *testing.T, _ deviation) {
 	if head := <-heads; strings.Contains(head, "Expect") {
 		t.Errorf("the primary got %q", head)
 	}
+	w = s.stream()
+	w.ask(true, "GET", "/a", "a", "expect", "the-best")
+	if status := w.status(); status != "401" {
+		t.Errorf("the client got %s with another expectation", status)
+	}
+	if head := <-heads; !strings.Contains(head, "\r\nExpect: the-best\r\n") {
+		t.Errorf("with another expectation the primary got %q", head)
+	}
 }
 
 // showPragma has what net/http adds to both sides' messages as it reads them.
