@@ -226,6 +226,7 @@ func TestRemoveAll(t *testing.T) {
 	}
 	for _, name := range []string{
 		"shadowdiff.db.damaged-20261130T100000Z", "shadowdiff.db.replaced-20261130T100000Z-2-wal", "shadowdiff.db.backup", "shadowdiff.db.new-2",
+		"shadowdiff.db.replay",
 		"saved.db", "shadowdiff.db.backup-of-monday", "shadowdiff.db2",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), database, 0o600); err != nil {
@@ -236,7 +237,7 @@ func TestRemoveAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := FindRemains(path)
-	if err != nil || len(found.Files) != 5 || found.Files[4] != path || len(found.Backups) != 3 {
+	if err != nil || len(found.Files) != 6 || found.Files[5] != path || len(found.Backups) != 3 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	if err := RemoveAll(path); err != nil {

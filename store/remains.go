@@ -62,7 +62,7 @@ func belongs(file, path string) bool {
 		return false
 	}
 	switch after {
-	case "", "-wal", "-shm", "-journal":
+	case "", "-wal", "-shm", "-journal", ".replay": // the last is how far a replay came that was interrupted
 		return true
 	}
 	for _, begin := range []string{".damaged-", ".replaced-", ".backup", ".new"} {
