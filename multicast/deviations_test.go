@@ -458,10 +458,14 @@ func allowConnections(c *comparison) {
 	}
 }
 
-// endsConnection reports whether the client asks for the end of the connection.
+// endsConnection reports whether the client asks for the end of the connection. In the first line net/http takes a space for a
+// comma.
 func endsConnection(s seen) bool {
-	connection := strings.Join(s.header["Connection"], ",")
-	return names([]string{connection}, "close") || s.proto == "1.0" && !names([]string{connection}, "keep-alive")
+	lines := s.header["Connection"]
+	if len(lines) > 0 && names([]string{strings.Join(strings.Fields(lines[0]), ",")}, "close") {
+		return true
+	}
+	return names(lines, "close") || s.proto == "1.0" && !names(lines, "keep-alive")
 }
 
 func allowHopByHop(_ *comparison, s *seen) {
