@@ -43,6 +43,7 @@ func TestReasonsForSkipping(t *testing.T) {
 		"connect":             {"CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", ReasonConnect, 405, false},
 		"upgrade":             {"GET /ws " + plain + "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n", ReasonUpgrade, 200, true},
 		"h2c is no upgrade":   {"GET /ws " + plain + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n", "", 200, true},
+		"TLS is no upgrade":   {"GET /ws " + plain + "Connection: Upgrade\r\nUpgrade: TLS/1.2\r\n\r\n", "", 200, true},
 		"among upgrades":      {"GET /ws " + plain + "Connection: Upgrade\r\nUpgrade: h2c, websocket\r\n\r\n", ReasonUpgrade, 200, true},
 		"signs in":            {"GET /a " + plain + "Authorization: NTLM TlRM\r\n\r\n", ReasonSignedIn, 200, true},
 		"says who it is":      {"GET /a " + plain + "Authorization: Basic bmVnbzp4\r\n\r\n", "", 200, true},
@@ -72,7 +73,7 @@ func TestReasonsForSkipping(t *testing.T) {
 			if reached := len(asked) == 1; reached != c.reaches {
 				t.Errorf("reached the primary: %v", reached)
 			}
-			if strings.HasPrefix(name, "h2c") && (asked[0].header["Upgrade"] != nil || asked[0].header["Connection"] != nil) {
+			if strings.HasSuffix(name, "is no upgrade") && (asked[0].header["Upgrade"] != nil || asked[0].header["Connection"] != nil) {
 				t.Errorf("the primary got %v", asked[0].header)
 			}
 			if c.reason != "" && len(s.upstream[Candidate].requests())+len(s.upstream[Secondary].requests()) > 0 {

@@ -117,7 +117,7 @@ func deviationsOfRequests() []deviation {
 		{
 			name: "hop by hop",
 			says: "Headers of one connection stay on it: Connection and what it lists, Keep-Alive, Proxy-Authenticate, Proxy-Authorization, Proxy-Connection, TE but for trailers, " +
-				"Trailer, Transfer-Encoding, Upgrade but for the protocols that a tunnel can carry, in requests and beside 426; and Proxy, which programs take for a setting.",
+				"Trailer, Transfer-Encoding, Upgrade but for the protocols that a tunnel is for (not HTTP/2 or TLS), in requests and beside 426; and Proxy, which programs take for a setting.",
 			request: each(allowHopByHop),
 			answer: func(c *answerComparison) {
 				demanded := carried(c.want.header["Upgrade"])
@@ -471,13 +471,7 @@ func endsConnection(s seen) bool {
 func allowHopByHop(_ *comparison, s *seen) {
 	upgrade := ""
 	if names(s.header["Connection"], "upgrade") && s.proto != "1.0" {
-		var protocols []string
-		for _, protocol := range strings.Split(strings.Join(s.header["Upgrade"], ","), ",") {
-			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.EqualFold(protocol, "h2c") {
-				protocols = append(protocols, protocol)
-			}
-		}
-		upgrade = strings.Join(protocols, ", ")
+		upgrade = strings.Join(carried(s.header["Upgrade"]), ", ")
 	}
 	trailers := names(s.header["Te"], "trailers")
 	endToEndOnly(s.header)

@@ -27,9 +27,7 @@ func (s *setup) upgrade(in *http.Request) string {
 // upgrades reports whether the client asks for another protocol on this connection.
 func upgrades(r *http.Request) bool { return len(protocols(r)) > 0 }
 
-// protocols are those to which the client wants to switch. HTTP/1.0 knows no such thing (RFC 9110, section 7.8). HTTP/2 is left
-// out, which some clients offer with every request: the primary is asked for it where it is to be spoken, and in a tunnel nobody
-// would see the requests (golang.org/issue/80416).
+// protocols are those to which the client wants to switch. HTTP/1.0 knows no such thing (RFC 9110, section 7.8).
 func protocols(r *http.Request) []string {
 	if r.Header["Upgrade"] == nil || !r.ProtoAtLeast(1, 1) || !names(r.Header["Connection"], "upgrade") {
 		return nil
@@ -37,11 +35,16 @@ func protocols(r *http.Request) []string {
 	return carried(r.Header["Upgrade"])
 }
 
-// carried are those protocols of Upgrade that a tunnel can carry.
+// carried are those protocols of Upgrade that a tunnel is for. HTTP/2 and TLS are left out, which some clients offer with every
+// request (Java's the one, Apache's the other): what the primary speaks is the proxy's to choose, and in a tunnel nobody would
+// see the requests (golang.org/issue/80416).
 func carried(lines []string) (all []string) {
 	for _, line := range lines {
 		for protocol := range strings.SplitSeq(line, ",") {
-			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.EqualFold(protocol, "h2c") {
+			protocol = strings.TrimSpace(protocol)
+			switch name, _, _ := strings.Cut(protocol, "/"); strings.ToLower(name) {
+			case "", "h2c", "h2", "http", "tls":
+			default:
 				all = append(all, protocol)
 			}
 		}

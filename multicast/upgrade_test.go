@@ -132,7 +132,7 @@ func TestUpgradeThatIsNone(t *testing.T) {
 	heads := make(chan string, 3)
 	s := newRawStage(t, echoRaw(t, heads), "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
 	w := s.dial()
-	for _, protocol := range []string{"h2c", "websocket"} {
+	for _, protocol := range []string{"h2c", "HTTP/2.0", "TLS/1.2", "tls/1.0, HTTP/1.1", "websocket"} {
 		w.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: " + protocol + "\r\nHTTP2-Settings: x\r\n\r\n")
 		if res, body := w.response("GET"); res.StatusCode != 200 || body != "ok" {
 			t.Errorf("%s: got %s %q", protocol, res.Status, body)
@@ -148,8 +148,8 @@ func TestUpgradeThatIsNone(t *testing.T) {
 func TestUpgradeThatIsRequired(t *testing.T) {
 	for required, c := range map[string]struct{ asks, want string }{
 		"websocket":           {"\r\n", "Connection: Upgrade\r\nContent-Length: 0\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n"},
-		"h2c, TLS/1.2, echo ": {"\r\n", "Connection: Upgrade\r\nContent-Length: 0\r\nSec-WebSocket-Version: 13\r\nUpgrade: TLS/1.2, echo\r\n"},
-		"h2c":                 {"\r\n", "Content-Length: 0\r\nSec-Websocket-Version: 13\r\n"},
+		"h2c, TLS/1.2, a, b ": {"\r\n", "Connection: Upgrade\r\nContent-Length: 0\r\nSec-WebSocket-Version: 13\r\nUpgrade: a, b\r\n"},
+		"TLS/1.2, HTTP/1.1":   {"\r\n", "Content-Length: 0\r\nSec-Websocket-Version: 13\r\n"},
 		"echo/2":              {"Connection: close\r\n\r\n", "Content-Length: 0\r\nSec-Websocket-Version: 13\r\nConnection: close\r\n"},
 	} {
 		primary := script(t, "HTTP/1.1 426 Upgrade Required\r\nConnection: upgrade\r\nUpgrade: "+required+"\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0\r\n\r\n", false)
