@@ -130,7 +130,8 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	r.asked = append(r.asked, s)
 	r.mu.Unlock()
-	r.answer(w, control, manner, s.method+" "+cmp.Or(req.URL.Path, "/"))
+	// OPTIONS of a whole host is `*` or an absolute form without a path, which are the same.
+	r.answer(w, control, manner, s.method+" "+cmp.Or(strings.TrimPrefix(req.URL.Path, "*"), "/"))
 }
 
 func framing(req *http.Request) string {
