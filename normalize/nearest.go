@@ -8,11 +8,12 @@ func Nearest(word string, choices []string) string {
 	if len(word) > 128 { // no slip: the cost grows with the square
 		return ""
 	}
-	best, least := "", len(word)/3+2
+	most := (len(word) + 2) / 3
+	best, least := "", most+1
 	for _, choice := range choices {
 		d := distance(strings.ToLower(word), strings.ToLower(choice))
-		if d > 2 && len(word) >= 3 && strings.HasPrefix(choice, word) {
-			d = 2
+		if len(word) >= 3 && strings.HasPrefix(choice, word) {
+			d = min(d, most)
 		}
 		if d < least && d < max(len(word), len(choice)) {
 			best, least = choice, d

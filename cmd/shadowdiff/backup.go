@@ -41,13 +41,8 @@ func runBackup(args []string, std stdio) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	size, err := int64(0), error(nil)
-	switch {
-	case fs.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q; flags begin with a dash", fs.Arg(0))
-	case *file == "":
-		err = errors.New("-o FILE is missing")
-	default:
+	size, err := int64(0), errors.New("-o FILE is missing")
+	if *file != "" {
 		size, err = saveBackup(ctx, *address, *tokenFile, *ca, *file)
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ Prints every fault of a configuration file, one a line as FILE:LINE:COLUMN: MESS
 asked. Exit code 0 when there is none, else 2. What is allowed and makes a comparison less than it seems is said as a
 warning, as serve says it in its log.`)
 	file := fs.String("config", "", "the `FILE` to check")
-	if code, done := parse(fs, args, std); done {
+	if code, done := parseWithFiles(fs, args, std); done {
 		return code
 	}
 	if *file == "" && fs.NArg() == 1 { // as people type it

@@ -68,8 +68,8 @@ func runDemo(args []string, std stdio) int {
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
-	if fs.NArg() > 0 || d.length < 0 {
-		fmt.Fprintln(std.err, "shadowdiff demo: takes no arguments, and -for a time above 0; see shadowdiff demo -h")
+	if d.length < 0 {
+		fmt.Fprintf(std.err, "shadowdiff demo: -for: must be 0 (until Ctrl-C) or more, is %s\n", d.length)
 		return exitTrouble
 	}
 	if !d.clean {

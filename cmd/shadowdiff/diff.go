@@ -46,7 +46,7 @@ was trouble.`)
 	fs.BoolVar(&o.patch, "patch", false, "the operations that make the right body of the left (RFC 6902), instead of text")
 	fs.StringVar(&o.caseFile, "case", "", "one `FILE` with the answers, the route and the rules, instead of LEFT and RIGHT")
 	fs.StringVar(&o.saveCase, "save-case", "", "write all that is compared into a `FILE` for -case")
-	if code, done := parse(fs, args, std); done {
+	if code, done := parseWithFiles(fs, args, std); done {
 		return code
 	}
 	code, err := o.run(fs.Args(), std)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,9 +25,19 @@ func newFlagSet(name, head string) *flag.FlagSet {
 	return fs
 }
 
-// parse reads args into fs. When done is true the command has nothing more to do than to end with code: help was asked
-// for, or a flag was wrong and has been named.
+// parse reads args, which are flags alone, into fs. When done is true the command has nothing more to do than to end with
+// code: help was asked for, or what is wrong has been named.
 func parse(fs *flag.FlagSet, args []string, std stdio) (code int, done bool) {
+	code, done = parseWithFiles(fs, args, std)
+	if !done && fs.NArg() > 0 {
+		fmt.Fprintf(std.err, "shadowdiff %s: unexpected argument %q; flags begin with a dash\n", fs.Name(), fs.Arg(0))
+		return exitTrouble, true
+	}
+	return code, done
+}
+
+// parseWithFiles is parse for a command that takes files behind its flags, in fs.Args.
+func parseWithFiles(fs *flag.FlagSet, args []string, std stdio) (code int, done bool) {
 	usage := fs.Usage
 	fs.Usage = func() {}
 	err := fs.Parse(args)
@@ -80,20 +91,31 @@ func printFlags(fs *flag.FlagSet) {
 	})
 }
 
-// worded says what is expected where the flag package says "parse error": of a time that is none, and of a number.
+// worded says it shorter where the flag package and the flag's own fault both name the value, and says what is expected
+// where the flag package says "parse error": of a time that is none, and of a number.
 func worded(fs *flag.FlagSet, fault string) string {
-	before, wordless := strings.CutSuffix(fault, ": parse error")
-	_, name, _ := strings.Cut(before, " for flag -")
-	f := fs.Lookup(name)
-	if !wordless || f == nil {
+	rest, invalid := strings.CutPrefix(fault, "invalid value ")
+	value, err := strconv.QuotedPrefix(rest)
+	if !invalid || err != nil {
 		return fault
 	}
+	name, cause, _ := strings.Cut(strings.TrimPrefix(rest[len(value):], " for flag -"), ": ")
+	f := fs.Lookup(name)
+	switch {
+	case f == nil:
+		return fault
+	case strings.Contains(cause, value):
+		return "-" + name + ": " + cause
+	case cause != "parse error":
+		return fault
+	}
+	before := strings.TrimSuffix(fault, cause)
 	if get, ok := f.Value.(flag.Getter); ok {
 		switch get.Get().(type) {
 		case time.Duration:
-			return before + ": give a time with its unit, as 5s, 10m or 1h30m"
+			return before + "give a time with its unit, as 5s, 10m or 1h30m"
 		case int, int64:
-			return before + ": give a whole number"
+			return before + "give a whole number"
 		}
 	}
 	return fault

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -57,7 +56,7 @@ func gateAtPace(args []string, std stdio, every, patience time.Duration) int {
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
-	if err := g.prepare(fs, *tokenFile, *ca); err != nil {
+	if err := g.prepare(*tokenFile, *ca); err != nil {
 		fmt.Fprintf(std.err, "shadowdiff gate: %s\n", err)
 		return exitTrouble
 	}
@@ -85,10 +84,8 @@ type gate struct {
 }
 
 // prepare checks what was asked for, before anything is waited for.
-func (g *gate) prepare(fs *flag.FlagSet, tokenFile, ca string) (err error) {
+func (g *gate) prepare(tokenFile, ca string) (err error) {
 	switch {
-	case fs.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q; flags begin with a dash", fs.Arg(0))
 	case g.wait < 0:
 		return fmt.Errorf("-wait %s is below 0", g.wait)
 	case g.report != "" && len(g.urls) > 1:

@@ -41,13 +41,8 @@ func runHealth(args []string, std stdio) int {
 	if *alive {
 		path = "/healthz"
 	}
-	status, good, err := "", false, error(nil)
-	switch {
-	case fs.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q; flags begin with a dash", fs.Arg(0))
-	case *timeout <= 0:
-		err = fmt.Errorf("-timeout: must be above 0, is %s", *timeout)
-	default:
+	status, good, err := "", false, fmt.Errorf("-timeout: must be above 0, is %s", *timeout)
+	if *timeout > 0 {
 		status, good, err = askHealth(ctx, *address, *ca, path, *timeout)
 	}
 	switch {

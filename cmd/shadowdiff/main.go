@@ -112,11 +112,15 @@ func unknownCommand(name string, std stdio) int {
 	for _, cmd := range commands() {
 		names = append(names, cmd.name)
 	}
-	if strings.HasPrefix(name, "-") {
+	near := normalize.Nearest(name, names)
+	switch {
+	case strings.HasPrefix(name, "-"):
 		fmt.Fprintf(std.err, "shadowdiff: %s stands before a command; flags follow it: shadowdiff serve %s\n", name, name)
-	} else if near := normalize.Nearest(name, names); near != "" {
+	case name == "report": // near to record, and not meant
+		fmt.Fprintf(std.err, "shadowdiff: there is no command %q: gate -report FILE and replay -report FILE save one\n", name)
+	case near != "":
 		fmt.Fprintf(std.err, "shadowdiff: unknown command %q; did you mean %q?\n", name, near)
-	} else {
+	default:
 		fmt.Fprintf(std.err, "shadowdiff: unknown command %q; `shadowdiff help` lists them\n", name)
 	}
 	return exitTrouble

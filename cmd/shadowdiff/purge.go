@@ -62,9 +62,6 @@ func runPurge(args []string, std stdio) int {
 		return code
 	}
 	err := p.limit(*samples, *before)
-	if flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q; flags begin with a dash", flags.Arg(0))
-	}
 	if err == nil {
 		err = p.find(*file)
 	}

@@ -45,10 +45,6 @@ func runRecord(args []string, std stdio) int {
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
-	if fs.NArg() > 0 {
-		fmt.Fprintf(std.err, "shadowdiff record: unexpected argument %q; flags begin with a dash\n", fs.Arg(0))
-		return exitTrouble
-	}
 	cfg, faults := readConfig(*file, givenOf(fs, recordFlags()), os.LookupEnv)
 	for _, f := range faults {
 		fmt.Fprintln(std.err, f.line("record"))
@@ -94,7 +90,7 @@ func recordUntil(ctx context.Context, cfg config, log *slog.Logger) (err error) 
 	ps.start(ctx, "recorder", to.Run)
 	ps.start(ctx, "proxy", proxy.Run)
 	clients := ps.start(ctx, "clients", func(ctx context.Context) error {
-		return serveHTTP(ctx, proxy.Server(), listener, cfg.Server.Drain, log)
+		return serveHTTP(ctx, proxy.Server(), proxy.Listener(listener), cfg.Server.Drain, log)
 	})
 	log.Info("recording", "clients", cfg.clientsURL(listener), "primary", cfg.Primary, "sample", cfg.Record.Sample, "dir", cfg.Record.Dir,
 		"version", readBuildInfo().Version)

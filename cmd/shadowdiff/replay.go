@@ -85,7 +85,7 @@ func runReplay(args []string, std stdio) int {
 	fs.BoolVar(&o.json, "json", false, "print one JSON object on standard output instead of text")
 	fs.StringVar(&o.junit, "junit", "", "write a JUnit report to this `FILE`")
 	fs.StringVar(&o.report, "report", "", "save the run's report to this `FILE` (HTML, or JSON if it ends in .json)")
-	if code, done := parse(fs, args, std); done {
+	if code, done := parseWithFiles(fs, args, std); done {
 		return code
 	}
 	o.what.Recorded = *against == "recorded"

@@ -35,10 +35,6 @@ SIGINT let the requests under way finish, then end with exit code 0; a second si
 	if code, done := parse(fs, args, std); done {
 		return code
 	}
-	if fs.NArg() > 0 {
-		fmt.Fprintf(std.err, "shadowdiff serve: unexpected argument %q; flags begin with a dash\n", fs.Arg(0))
-		return exitTrouble
-	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGHUP) // the others may still end a start that waits for its file
 	defer signal.Stop(signals)
