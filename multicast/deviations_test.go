@@ -274,7 +274,7 @@ func deviationsOfAnswers() []deviation {
 	return []deviation{
 		{
 			name: "not HTTP",
-			says: "What the primary sends in place of an answer and is none (no status line, a status below 100 or above 999, lengths that contradict each other, a switch of protocols that nobody asked for, " +
+			says: "What the primary sends in place of an answer and is none (no status line, a status below 100 or above 999, lengths that contradict each other, a Transfer-Encoding that is not `chunked`, once, a line that is no header, a switch of protocols that nobody asked for, " +
 				"nothing at all, the reset of a stream of HTTP/2) becomes 502, and no address is named.",
 			answer: func(c *answerComparison) {
 				if c.broken == nil && c.want.status >= 200 {
