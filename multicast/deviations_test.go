@@ -571,6 +571,9 @@ func allowZone(_ *comparison, s *seen) {
 func allowChunksForTrailers(c *comparison) {
 	for i := range min(len(c.want.seen), len(c.want.heard)) {
 		asked, answered := c.want.seen[i], &c.want.heard[i]
+		if answered.header["X-Content-Type-Options"] != nil {
+			continue // the proxy's own, which may come instead
+		}
 		if c.version == "2.0" && names(asked.header["Te"], "trailers") && answered.version == "1.1" && answered.framing == "length" && answered.body != "" {
 			answered.framing = "chunked"
 			answered.header["Transfer-Encoding"] = []string{"chunked"}
