@@ -143,8 +143,50 @@ func TestUnsampled(t *testing.T) {
 		"nonsense":               "nonsense",
 		"":                       "",
 	} {
-		if got := unsampled([]string{sent, "x"}); got[0] != want || got[1] != "x" {
+		if got := unsampled("Traceparent", []string{sent, "x"}); got[0] != want || got[1] != "x" {
 			t.Errorf("%s became %s", sent, got)
+		}
+	}
+}
+
+// Whatever tells of a trace: a copy belongs to it, and is not recorded.
+func TestCopiesAreNotTraced(t *testing.T) {
+	s := newStage(t, nil, nil)
+	sent := map[string]string{
+		"B3": "80f198ee56343ba8-e457b5a2e4d86bd1-1-05e3ac9a4f6e3b90", "X-B3-Sampled": "1", "X-B3-Flags": "1", "X-B3-Traceid": "80f198ee56343ba8",
+		"Uber-Trace-Id": "80f198ee56343ba8:e457b5a2e4d86bd1:0:3", "X-Amzn-Trace-Id": "Root=1-5759e988-bd862e3f;Sampled=1;Parent=5",
+		"X-Cloud-Trace-Context": "105445aa7843bc8b/1;o=1", "X-Datadog-Sampling-Priority": "2", "Sentry-Trace": "80f198ee56343ba8-e457b5a2e4d86bd1-1",
+		"Elastic-Apm-Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "Tracestate": "a=1",
+	}
+	want := map[string]string{
+		"B3": "80f198ee56343ba8-e457b5a2e4d86bd1-0-05e3ac9a4f6e3b90", "X-B3-Sampled": "0", "X-B3-Flags": "0", "X-B3-Traceid": "80f198ee56343ba8",
+		"Uber-Trace-Id": "80f198ee56343ba8:e457b5a2e4d86bd1:0:0", "X-Amzn-Trace-Id": "Root=1-5759e988-bd862e3f;Sampled=0;Parent=5",
+		"X-Cloud-Trace-Context": "105445aa7843bc8b/1;o=0", "X-Datadog-Sampling-Priority": "0", "Sentry-Trace": "80f198ee56343ba8-e457b5a2e4d86bd1-0",
+		"Elastic-Apm-Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", "Tracestate": "a=1",
+	}
+	var head strings.Builder
+	for name, value := range sent {
+		head.WriteString(name + ": " + value + "\r\n")
+	}
+	w := s.dial()
+	w.send("GET /a HTTP/1.1\r\nHost: a\r\n" + head.String() + "\r\n")
+	w.response("GET")
+	s.exchange()
+	for role, u := range s.upstream {
+		got := u.requests()[0].header
+		for name := range sent {
+			expected := want[name]
+			if Role(role) == Primary {
+				expected = sent[name]
+			}
+			if got.Get(name) != expected {
+				t.Errorf("the %s got %s: %s", Role(role), name, got.Get(name))
+			}
+		}
+	}
+	for sent, want := range map[string]string{"1": "0", "d": "0", "0": "0", "a-b": "a-b", "a-b-d": "a-b-0", "": ""} {
+		if got := unsampled("B3", []string{sent})[0]; got != want {
+			t.Errorf("%q became %q", sent, got)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -85,10 +84,7 @@ func (s *shadow) headers(f *flight, m *marks) iter.Seq2[string, []string] {
 			if s.withheld(name) {
 				continue
 			}
-			if name == "Traceparent" {
-				values = unsampled(values)
-			}
-			if !yield(name, values) {
+			if !yield(name, unsampled(name, values)) {
 				return
 			}
 		}
@@ -150,20 +146,4 @@ func (s *shadow) attachBody(req *http.Request, f *flight) {
 	default:
 		req.Body = http.NoBody
 	}
-}
-
-// unsampled turns the sampled flag of a traceparent off (W3C Trace Context, section 3.2.2.5), so that a copy leaves no
-// trace among the real ones.
-func unsampled(parents []string) []string {
-	off := make([]string, len(parents))
-	for i, parent := range parents {
-		const hex, flag = "0123456789abcdef", 54
-		off[i] = parent
-		if len(parent) > flag && (len(parent) == flag+1 || parent[flag+1] == '-') {
-			if bits := strings.IndexByte(hex, parent[flag]); bits >= 0 {
-				off[i] = parent[:flag] + hex[bits&^1:bits&^1+1] + parent[flag+1:]
-			}
-		}
-	}
-	return off
 }

@@ -311,8 +311,8 @@ func (s *scene) fingerprint(r seen, role Role) string {
 		return "a loop"
 	case role == Primary:
 		delete(h, "Expect")
-		if h["Traceparent"] != nil {
-			h["Traceparent"] = unsampled(h["Traceparent"])
+		for name, values := range h {
+			h[name] = unsampled(name, values)
 		}
 	case !slices.Equal(h["X-Shadow-Request"], []string{"1"}) || len(h["X-Shadow-Id"]) != 1 || len(h["X-Shadow-Id"][0]) != 32:
 		return fmt.Sprintf("without the marks: %+v", r)
