@@ -23,6 +23,9 @@ type Aside struct {
 	Path string    `json:"path"` // where it is now
 	Why  string    `json:"why"`
 	Time time.Time `json:"time"`
+
+	// Foreign is what another has put in the place of the database, which has been written there anew, whole.
+	Foreign bool `json:"foreign"`
 }
 
 // start opens the file for the first time. A damaged one of ours is set aside.
@@ -99,7 +102,7 @@ func (db *DB) setAside(word string, why error) error {
 			return fmt.Errorf("set the database aside: %w", err)
 		}
 	}
-	db.health.setAside(db.deps.Log, Aside{Path: aside, Why: cause(why).Error(), Time: now})
+	db.health.setAside(db.deps.Log, Aside{Path: aside, Why: cause(why).Error(), Time: now, Foreign: why == errMoved})
 	return nil
 }
 
@@ -179,7 +182,10 @@ func (db *DB) moveIn(ctx context.Context, replaced bool) error {
 	}
 	db.down = false
 	db.deps.Log.Warn("the database was removed or replaced, and is written anew", "path", db.file.path)
-	return nil
+	if !replaced {
+		return nil
+	}
+	return db.LogActivity(ctx, "store", "set aside", "another file in its place: "+db.Health().Aside.Path)
 }
 
 // giveUp takes a new file in the place of one that is damaged.

@@ -167,10 +167,17 @@ func TestMissingIsWrittenAnew(t *testing.T) {
 			}
 			recordMixture(db, run.ID, 1)
 			flush(t, db)
-			if h := db.Health(); h.Err != "" || (h.Aside != nil) != c.aside {
-				t.Errorf("health: %+v", h)
+			h := db.Health()
+			if h.Err != "" || (h.Aside != nil) != c.aside {
+				t.Fatalf("health: %+v", h)
 			} else if c.aside && !bytes.Equal(read(t, h.Aside.Path), stands) {
 				t.Error("what stood in its place was not kept")
+			} else if c.aside && !h.Aside.Foreign {
+				t.Error("what stood in its place is taken for the database")
+			}
+			said, err := db.Activity(context.Background(), 1)
+			if told := len(said) > 0 && strings.HasPrefix(said[0].Detail, "another file in its place: "+h.Aside.Path); told != c.aside {
+				t.Errorf("the activity tells %+v, %v", said, err)
 			}
 			if n := checkShown(t, db); n < 10 {
 				t.Errorf("%d samples are shown", n)

@@ -75,6 +75,10 @@ func (h *health) setAside(log *slog.Logger, aside Aside) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last.Aside = &aside
+	if aside.Foreign {
+		log.Error("another file stood in the place of the database, and was set aside", "path", aside.Path)
+		return
+	}
 	log.Error("the database was set aside and a new one is begun: what is in memory goes on, the rest is in the old file",
 		"path", aside.Path, "err", aside.Why)
 }

@@ -211,7 +211,7 @@ func activityRowOf(e store.Activity) activityRow {
 	case "purge":
 		row.Page, row.Sentence = "/samples", "Removed for good: "+e.Detail+"."
 	case "set aside":
-		row.Page, row.Sentence = "/settings#store", "The database was set aside, and a new one begun: "+e.Detail+"."
+		row.Page, row.Sentence = "/settings#store", asideSentence(e.Detail)
 	default:
 		row.Sentence = capital(e.Action + ": " + e.Detail)
 	}
@@ -352,6 +352,14 @@ func backupActSentence(detail string) string {
 		return "A backup was made, of " + size(n) + "."
 	}
 	return "A backup was made: " + detail + "."
+}
+
+// asideSentence tells of a database that was set aside, or of what another had put in its place.
+func asideSentence(detail string) string {
+	if path, foreign := strings.CutPrefix(detail, "another file in its place: "); foreign {
+		return "The database was replaced by another file, and written anew; what stood in its place was set aside: " + path + "."
+	}
+	return "The database was set aside, and a new one begun: " + detail + "."
 }
 
 // capital begins a text with a capital letter.

@@ -112,6 +112,7 @@ func TestActivityIsSaidInSentences(t *testing.T) {
 		{"recording", `began in /var/tape`, "Recording began in /var/tape.", "/settings#recording"},
 		{"purge", `12 samples and 3 profiles of run v2`, "Removed for good: 12 samples and 3 profiles of run v2.", "/samples"},
 		{"set aside", `x.db.aside: not a database`, "The database was set aside, and a new one begun: x.db.aside: not a database.", "/settings#store"},
+		{"set aside", `another file in its place: x.db.replaced-1`, "The database was replaced by another file, and written anew; what stood in its place was set aside: x.db.replaced-1.", "/settings#store"},
 		{"other", `что-то`, "Other: что-то", ""},
 		{"shadowing", ``, ".", "/settings#shadowing"},
 	} {

@@ -167,7 +167,12 @@ func (s *Server) notices(now Instance) []notice {
 			After: fmt.Sprintf(": %s. They are kept in memory; free space or mend the store's folder, and writing goes on.", h.Err),
 		})
 	}
-	if aside := s.deps.DB.Health().Aside; aside != nil {
+	if aside := s.deps.DB.Health().Aside; aside != nil && aside.Foreign {
+		notes = append(notes, notice{
+			Before: "The database was removed or replaced while it was in use, and written anew at", At: aside.Time,
+			After: fmt.Sprintf(", whole. What stood in its place is in %s.", aside.Path),
+		})
+	} else if aside != nil {
 		notes = append(notes, notice{
 			Before: "The database was set aside at", At: aside.Time,
 			After: fmt.Sprintf(" and a new one begun: %s. Counts in memory went on; runs and samples from before are in %s.", aside.Why, aside.Path),
