@@ -36,7 +36,7 @@ func Add(list ...*Tallies) *Tallies {
 		s.add(t)
 	}
 	s.all.Routes = slices.SortedFunc(maps.Values(s.routes), compareRoutes)
-	s.all.Fields = slices.SortedFunc(maps.Values(s.fields), compareFields)
+	s.all.Fields = slices.SortedFunc(maps.Values(s.fields), CompareFields)
 	return s.all
 }
 
@@ -50,7 +50,7 @@ type addition struct {
 
 func (s *addition) add(t *Tallies) {
 	s.route(&s.all.Total, &t.Total)
-	s.all.Transport.Counts.merge(t.Transport.Counts)
+	s.all.Transport.Counts.Merge(t.Transport.Counts)
 	s.all.Transport.Minutes.merge(t.Transport.Minutes)
 	s.all.Paused += t.Paused
 	s.all.Awaited += t.Awaited
@@ -122,7 +122,7 @@ func (t *Tallies) Check() error {
 		if f == nil {
 			return fmt.Errorf("field %d is null", i)
 		}
-		if i > 0 && compareFields(t.Fields[i-1], f) >= 0 {
+		if i > 0 && CompareFields(t.Fields[i-1], f) >= 0 {
 			return fmt.Errorf("field %q of route %q is not in its place, or there twice", f.Field, f.Route)
 		}
 		if !known[f.Route] {

@@ -60,7 +60,7 @@ func (w *walk) paired(l, r *normalize.Value, at int, keys []*normalize.Pattern) 
 // multisets compares two arrays whose order does not matter. Equal elements take each other, as many as can. If one is left
 // on each side, and both are objects or both arrays, what differs is inside; all others are missing or extra.
 func (w *walk) multisets(l, r *normalize.Value, at int) {
-	partners := w.equality.Match(pointersTo(l.Items), pointersTo(r.Items))
+	partners := w.equality.Match(l.Elements(), r.Elements())
 	if i, j, ok := onlyOne(partners, len(r.Items)); ok {
 		a, b := l.Items[i].Type, r.Items[j].Type
 		if a == b && (a == normalize.Object || a == normalize.Array) {
@@ -68,14 +68,6 @@ func (w *walk) multisets(l, r *normalize.Value, at int) {
 		}
 	}
 	w.elements(l, r, at).matched(partners)
-}
-
-func pointersTo(items []normalize.Value) []*normalize.Value {
-	out := make([]*normalize.Value, len(items))
-	for i := range items {
-		out[i] = &items[i]
-	}
-	return out
 }
 
 // onlyOne finds the one element on each side that has no partner, if there is one on each.

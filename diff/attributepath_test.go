@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Of two hundred products six are broken, and any product may have noise. The path alone tells which.
@@ -39,7 +41,7 @@ func TestThePathTellsForWhomItIsBroken(t *testing.T) {
 		}
 	}
 	mustBegin(t, s.Sentence, fmt.Sprintf("All %d have `{id}` = `", n))
-	if !strings.HasSuffix(s.Sentence, fmt.Sprintf("; none of the %s others.", thousands(int64(others)))) || !strings.Contains(s.Sentence, "` or `") {
+	if !strings.HasSuffix(s.Sentence, fmt.Sprintf("; none of the %s others.", humanize.Comma(int64(others)))) || !strings.Contains(s.Sentence, "` or `") {
 		t.Error(s.Sentence)
 	}
 	for _, one := range s.Best[1:] {

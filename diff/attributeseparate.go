@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Separation says how well the attributes of the requests tell those in which a field differs from the others. It
@@ -266,23 +268,23 @@ func lnChoose(n, k float64) float64 {
 func (s *Separation) say(r *RouteAttributes) string {
 	if !s.Separates() {
 		return fmt.Sprintf("No attribute separates the %s that differ from the %s others; %s.",
-			thousands(s.Differing), thousands(s.Others), r.lookedAtWords())
+			humanize.Comma(s.Differing), humanize.Comma(s.Others), r.lookedAtWords())
 	}
 	best := &s.Best[0]
 	var b strings.Builder
 	if best.Differing == best.Of {
-		fmt.Fprintf(&b, "All %s ", thousands(best.Of))
+		fmt.Fprintf(&b, "All %s ", humanize.Comma(best.Of))
 	} else {
-		fmt.Fprintf(&b, "%s of %s ", thousands(best.Differing), thousands(best.Of))
+		fmt.Fprintf(&b, "%s of %s ", humanize.Comma(best.Differing), humanize.Comma(best.Of))
 	}
 	b.WriteString(best.words() + "; ")
 	switch {
 	case best.Others == 0:
-		fmt.Fprintf(&b, "none of the %s others.", thousands(best.OfOthers))
+		fmt.Fprintf(&b, "none of the %s others.", humanize.Comma(best.OfOthers))
 	case best.AtMost:
-		fmt.Fprintf(&b, "so do at most %s of the %s others.", thousands(best.Others), thousands(best.OfOthers))
+		fmt.Fprintf(&b, "so do at most %s of the %s others.", humanize.Comma(best.Others), humanize.Comma(best.OfOthers))
 	default:
-		fmt.Fprintf(&b, "so do %s of the %s others.", thousands(best.Others), thousands(best.OfOthers))
+		fmt.Fprintf(&b, "so do %s of the %s others.", humanize.Comma(best.Others), humanize.Comma(best.OfOthers))
 	}
 	return b.String()
 }
@@ -409,16 +411,7 @@ func plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return thousands(n) + " " + many
-}
-
-// thousands writes a count as 12,840.
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return humanize.Comma(n) + " " + many
 }
 
 // AttributeCount is how many requests have one value of an attribute.

@@ -105,13 +105,13 @@ func firstByte(l, r []byte) string {
 // notes adds what the bodies' readers had to say.
 func notes(l, r *normalize.Body, note string) string {
 	if l.Note != "" && l.Note == r.Note {
-		return join(note, "both: "+l.Note)
+		return normalize.JoinNotes(note, "both: "+l.Note)
 	}
 	if l.Note != "" {
-		note = join(note, "left: "+l.Note)
+		note = normalize.JoinNotes(note, "left: "+l.Note)
 	}
 	if r.Note != "" {
-		note = join(note, "right: "+r.Note)
+		note = normalize.JoinNotes(note, "right: "+r.Note)
 	}
 	return note
 }

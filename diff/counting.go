@@ -5,8 +5,8 @@ import "time"
 // slower is how much longer than the secondary the candidate may take: two equal hosts are never quite equal.
 const slower = 1.1
 
-// add counts one pair of yes and no, and tells whether it was discordant.
-func (c *Counts) add(candidate, control bool) (discordant bool) {
+// Pair counts one pair of yes and no, and tells whether it was discordant.
+func (c *Counts) Pair(candidate, control bool) (discordant bool) {
 	switch {
 	case candidate && control:
 		c.Both++
@@ -52,7 +52,7 @@ func (t *Tally) count(test *TestTally, minute int32, candidate, control bool) {
 
 // add counts one pair, and tells whether it was discordant.
 func (t *TestTally) add(minute int32, candidate, control bool) (discordant bool) {
-	if discordant = t.Counts.add(candidate, control); discordant {
+	if discordant = t.Counts.Pair(candidate, control); discordant {
 		t.Minutes.add(minute, candidate)
 	}
 	return discordant
@@ -99,7 +99,7 @@ func (r *RouteTally) compared(c *Comparison) (discordant bool) {
 	r.Course.add(int64(minute), 0, span)
 	candidate := c.Result == CandidateOnly || c.Result == Both
 	control := c.Result == ControlOnly || c.Result == Both
-	if discordant = r.Results.add(candidate, control); discordant {
+	if discordant = r.Results.Pair(candidate, control); discordant {
 		r.Minutes.add(minute, candidate)
 	}
 	return discordant

@@ -78,7 +78,7 @@ func (e Explanation) lines(b *strings.Builder) bool {
 		return false
 	}
 	note := fmt.Sprintf("%s on the left, %d on the right", several(lineCount(left), "line"), lineCount(right))
-	e.remark(b, notes(e.Left, e.Right, join(note, onlyEnds(left, right))))
+	e.remark(b, notes(e.Left, e.Right, normalize.JoinNotes(note, onlyEnds(left, right))))
 	for i, h := range list {
 		if i == e.Places {
 			fmt.Fprintf(b, "  … %s\n", more(len(list)-i, "place"))

@@ -78,7 +78,7 @@ func (r *RouteTally) merge(from *RouteTally) {
 		r.Unknown[reason] += n
 	}
 	r.Failed += from.Failed
-	r.Results.merge(from.Results)
+	r.Results.Merge(from.Results)
 	r.Raw += from.Raw
 	r.Noise += from.Noise
 	r.CandidateUp += from.CandidateUp
@@ -116,7 +116,7 @@ func (f *FieldTally) merge(from *FieldTally) {
 	f.Raw += from.Raw
 	f.Noise += from.Noise
 	for i := range f.Tests {
-		f.Tests[i].Counts.merge(from.Tests[i].Counts)
+		f.Tests[i].Counts.Merge(from.Tests[i].Counts)
 		f.Tests[i].Minutes.merge(from.Tests[i].Minutes)
 	}
 	f.TraitGreater += from.TraitGreater
@@ -128,7 +128,8 @@ func (f *FieldTally) merge(from *FieldTally) {
 	stretch(&f.First, &f.Last, from.First, from.Last)
 }
 
-func (c *Counts) merge(o Counts) {
+// Merge adds what was counted elsewhere.
+func (c *Counts) Merge(o Counts) {
 	c.CandidateOnly += o.CandidateOnly
 	c.ControlOnly += o.ControlOnly
 	c.Both += o.Both

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"time"
@@ -151,9 +152,7 @@ func (f *FieldTally) clone() *FieldTally {
 
 func compareRoutes(a, b *RouteTally) int { return strings.Compare(a.Route, b.Route) }
 
-func compareFields(a, b *FieldTally) int {
-	if by := strings.Compare(a.Route, b.Route); by != 0 {
-		return by
-	}
-	return strings.Compare(a.Field, b.Field)
+// CompareFields has fields in the order of Tallies: by route, then by name.
+func CompareFields(a, b *FieldTally) int {
+	return cmp.Or(strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field))
 }

@@ -54,7 +54,7 @@ func NewTally(from *Tallies) *Tally {
 	t := &Tally{total: *from.Total.clone(), paused: from.Paused, stale: from.Stale, byRoute: map[string]*routeRow{}, changed: true}
 	t.transport.Minutes, t.transport.Confirmed = from.Transport.Minutes, from.Transport.Confirmed
 	t.routes = rows[RouteTally]{order: compareRoutes, copy: (*RouteTally).clone}
-	t.fields = rows[FieldTally]{order: compareFields, copy: (*FieldTally).clone}
+	t.fields = rows[FieldTally]{order: CompareFields, copy: (*FieldTally).clone}
 	t.routes.restore(from.Routes)
 	t.fields.restore(from.Fields)
 	t.lastOrder = t.total.Latency.Order
@@ -66,7 +66,7 @@ func NewTally(from *Tallies) *Tally {
 	for _, f := range t.fields.sorted {
 		t.route(f.now.Route, true).fields[f.now.Field] = f
 		if f.now.Field == fieldTransport {
-			t.transport.merge(f.now.Tests[TestPresence].Counts)
+			t.transport.Merge(f.now.Tests[TestPresence].Counts)
 		}
 		for i := range f.now.Tests {
 			t.lastOrder = max(t.lastOrder, f.now.Tests[i].Order)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"shadowdiff/normalize"
 )
 
 // lead is how much of a long text is shown before the first difference.
@@ -16,7 +18,7 @@ func texts(left, right string, limit int) (l, r Excerpt, note string) {
 	at := differAt(left, right)
 	note = lookAlike(left[at:], right[at:])
 	if from := windowFrom(left, at); max(len(left), len(right)) > limit/2 && from > 0 {
-		note = join(fmt.Sprintf("from character %d on", 1+utf8.RuneCountInString(left[:at])), note)
+		note = normalize.JoinNotes(fmt.Sprintf("from character %d on", 1+utf8.RuneCountInString(left[:at])), note)
 		return excerptText("…"+left[from:], limit), excerptText("…"+right[from:], limit), note
 	}
 	return excerptText(left, limit), excerptText(right, limit), note
@@ -98,22 +100,14 @@ func named(s string) string {
 	return fmt.Sprintf("lone surrogate %U", r)
 }
 
-// join puts two remarks into one.
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "; " + b
-}
-
 // lines shows two different texts at their first differing line.
 func lines(left, right string, limit int) (l, r Excerpt, note string) {
 	at := differAt(left, right)
 	from := 1 + strings.LastIndexByte(left[:at], '\n')
 	number := 1 + strings.Count(left[:from], "\n")
 	l, r, note = texts(lineAt(left, from), lineAt(right, from), limit)
-	note = join(fmt.Sprintf("line %d of %s is the first that differs", number, counts(left, right)), note)
-	return l, r, join(note, onlyEnds(left, right))
+	note = normalize.JoinNotes(fmt.Sprintf("line %d of %s is the first that differs", number, counts(left, right)), note)
+	return l, r, normalize.JoinNotes(note, onlyEnds(left, right))
 }
 
 // onlyEnds says so when two texts differ in nothing but how lines end.

@@ -235,7 +235,7 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 			note = inOrder(l, r)
 		}
 	}
-	d := Difference{Field: p.field(), Kind: kind, Note: join(note, w.note)}
+	d := Difference{Field: p.field(), Kind: kind, Note: normalize.JoinNotes(note, w.note)}
 	if l != nil {
 		d.LeftPointer = w.pointer(0)
 	}
@@ -245,7 +245,7 @@ func (w *walk) differ(kind Kind, l, r *normalize.Value, note string) {
 	if both {
 		var seen string
 		d.Left, d.Right, seen = texts(l.Text, r.Text, w.limits.Excerpt)
-		d.Note = join(d.Note, seen)
+		d.Note = normalize.JoinNotes(d.Note, seen)
 	} else {
 		d.Left, d.Right = excerptOf(l, w.limits.Excerpt), excerptOf(r, w.limits.Excerpt)
 	}

@@ -81,10 +81,10 @@ func (n *Normalizer) classify(body *Body, l *label, like *Body, reserve func(int
 		if r.arena != nil {
 			n.putArena(r.arena)
 		}
-		body.Kind, body.Note = n.plainKind(chars, l), joinNotes(body.Note, joinNotes(r.note, why))
+		body.Kind, body.Note = n.plainKind(chars, l), JoinNotes(body.Note, JoinNotes(r.note, why))
 		return
 	}
-	body.Kind, body.Root, body.Note = kind, &root, joinNotes(body.Note, r.note)
+	body.Kind, body.Root, body.Note = kind, &root, JoinNotes(body.Note, r.note)
 	if r.arena != nil {
 		body.arena = &r.arena
 	}
@@ -98,8 +98,8 @@ func (n *Normalizer) plainKind(chars []byte, l *label) BodyKind {
 	return Binary
 }
 
-// joinNotes puts two remarks into one.
-func joinNotes(a, b string) string {
+// JoinNotes puts two remarks into one; either may be empty.
+func JoinNotes(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}

@@ -106,7 +106,7 @@ func (e *Equality) partsEqual(a, b *Value) bool {
 	case !a.Unordered:
 		return e.itemsEqual(a.Items, b.Items)
 	case a.Loose:
-		return allMatched(e.Match(pointersTo(a.Items), pointersTo(b.Items)))
+		return allMatched(e.Match(a.Elements(), b.Elements()))
 	}
 	return sameBag(a.Items, b.Items)
 }

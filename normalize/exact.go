@@ -31,7 +31,7 @@ func appendExact(dst []byte, v *Value) []byte {
 	case v.isPaired():
 		return appendExactPaired(dst, v)
 	case v.Unordered:
-		return appendExactBag(dst, pointersTo(v.Items))
+		return appendExactBag(dst, v.Elements())
 	}
 	return appendExactItems(dst, v.Items)
 }
@@ -96,6 +96,9 @@ func appendExactPaired(dst []byte, v *Value) []byte {
 	}
 	return appendExactBag(dst, without)
 }
+
+// Elements are those of an array, as Equality.Match takes them.
+func (v *Value) Elements() []*Value { return pointersTo(v.Items) }
 
 func pointersTo(items []Value) []*Value {
 	out := make([]*Value, len(items))

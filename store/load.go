@@ -1,13 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"shadowdiff/diff"
@@ -135,13 +133,8 @@ func (l *loader) fieldRows() error {
 		l.fields[fieldKey{f.Route, f.Field}] = f
 		return nil
 	})
-	slices.SortFunc(l.all.Fields, compareFields)
+	slices.SortFunc(l.all.Fields, diff.CompareFields)
 	return err
-}
-
-// compareFields has fields in the order of Tallies.
-func compareFields(a, b *diff.FieldTally) int {
-	return cmp.Or(strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field))
 }
 
 func (l *loader) tests() error {

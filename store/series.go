@@ -37,7 +37,7 @@ func (b *bucket) merge(o *bucket) {
 	b.failed += o.failed
 	b.raw += o.raw
 	b.noise += o.noise
-	addCells(&b.Counts, o.Counts)
+	b.Counts.Merge(o.Counts)
 	b.changed = true
 }
 
@@ -52,15 +52,9 @@ type fieldBucket struct {
 
 func (b *fieldBucket) merge(o *testCounts) {
 	for i := range o {
-		addCells(&b.tests[i], o[i])
+		b.tests[i].Merge(o[i])
 	}
 	b.changed = true
-}
-
-func addCells(to *diff.Counts, o diff.Counts) {
-	to.CandidateOnly += o.CandidateOnly
-	to.ControlOnly += o.ControlOnly
-	to.Both += o.Both
 }
 
 // count adds what one comparison says of the field: each test counts what diff.Tally has it count.
@@ -68,23 +62,12 @@ func (b *fieldBucket) count(fc *diff.FieldComparison) {
 	b.changed = true
 	for test := diff.TestValue; test <= diff.TestPresence; test++ {
 		gravity := diff.Level(test) + 1
-		countCell(&b.tests[test], fc.Candidate >= gravity, fc.Control >= gravity)
+		b.tests[test].Pair(fc.Candidate >= gravity, fc.Control >= gravity)
 	}
 	if fc.Candidate > 0 && fc.Control > 0 {
-		countCell(&b.tests[diff.TestExtent], fc.CandidatePlaces > fc.ControlPlaces, fc.ControlPlaces > fc.CandidatePlaces)
+		b.tests[diff.TestExtent].Pair(fc.CandidatePlaces > fc.ControlPlaces, fc.ControlPlaces > fc.CandidatePlaces)
 	}
-	countCell(&b.tests[diff.TestDrift], fc.Drift > 0, fc.Drift < 0)
-}
-
-func countCell(c *diff.Counts, candidate, control bool) {
-	switch {
-	case candidate && control:
-		c.Both++
-	case candidate:
-		c.CandidateOnly++
-	case control:
-		c.ControlOnly++
-	}
+	b.tests[diff.TestDrift].Pair(fc.Drift > 0, fc.Drift < 0)
 }
 
 // routeMinute is one minute of one route, with those of its fields that differed in it.

@@ -165,7 +165,7 @@ func (w *writer) route(r *diff.RouteTally) error {
 
 func (w *writer) fields(b *backlog, all *diff.Tallies) error {
 	transport := false
-	for _, f := range slices.SortedFunc(maps.Values(b.fields), compareFields) { // neighbours go to the same pages
+	for _, f := range slices.SortedFunc(maps.Values(b.fields), diff.CompareFields) { // neighbours go to the same pages
 		transport = transport || f.Field == transportField
 		err := w.exec(w.db.stmts.field, w.run, f.Route, f.Field, f.Raw, f.Noise, f.TraitGreater, f.TraitLess,
 			f.TraitTurns, f.TraitLast, micros(f.First), micros(f.Last))
@@ -301,7 +301,7 @@ func findRoute(all *diff.Tallies, route string) *diff.RouteTally {
 
 // findField finds one field's counts; nil where there are none.
 func findField(all *diff.Tallies, route, field string) *diff.FieldTally {
-	i, found := slices.BinarySearchFunc(all.Fields, &diff.FieldTally{Route: route, Field: field}, compareFields)
+	i, found := slices.BinarySearchFunc(all.Fields, &diff.FieldTally{Route: route, Field: field}, diff.CompareFields)
 	if !found {
 		return nil
 	}
