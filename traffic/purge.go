@@ -199,14 +199,10 @@ func sift(name string, to io.Writer, spans []Span) (rest Entry, gone int64, err 
 		}
 		return frames.add(line)
 	})
-	return rest, gone + one(torn), errors.Join(err, frames.close())
-}
-
-func one(is bool) int64 {
-	if is {
-		return 1
+	if torn {
+		gone++
 	}
-	return 0
+	return rest, gone, errors.Join(err, frames.close())
 }
 
 // frames packs lines into frames of zstd, as a recording has them.

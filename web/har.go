@@ -4,8 +4,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -255,7 +257,7 @@ func harResponseOf(sample *store.Sample, role multicast.Role) harResponse {
 
 func harHeaders(h http.Header) []harPair {
 	list := []harPair{}
-	for _, name := range sortedNames(h) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
 			list = append(list, harPair{name, strings.ToValidUTF8(value, "\uFFFD")})
 		}

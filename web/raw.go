@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,22 +13,13 @@ import (
 	"shadowdiff/multicast"
 )
 
-func sortedNames(h http.Header) []string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // rawOf writes an answer as it would stand on the wire, its body decoded.
 func rawOf(resp *multicast.Response) string {
 	var b strings.Builder
 	if resp.Status > 0 {
 		fmt.Fprintf(&b, "HTTP/1.1 %d %s\n", resp.Status, http.StatusText(resp.Status))
 	}
-	for _, name := range sortedNames(resp.Header) {
+	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
 		for _, value := range resp.Header[name] {
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}

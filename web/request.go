@@ -3,7 +3,9 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"shadowdiff/multicast"
@@ -34,12 +36,12 @@ func requestOf(req *multicast.Request, cut bool) requestView {
 	v := requestView{Method: req.Method, Target: req.Target, Host: req.Host, Size: int64(len(req.Body)), Cut: cut}
 	path, query, _ := strings.Cut(req.Target, "?")
 	v.Path, v.Query = path, pairsOf(query)
-	for _, name := range sortedNames(req.Header) {
+	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
 		for _, value := range req.Header[name] {
 			v.Headers = append(v.Headers, rowOf(name, value))
 		}
 	}
-	for _, name := range sortedNames(req.Trailer) {
+	for _, name := range slices.Sorted(maps.Keys(req.Trailer)) {
 		for _, value := range req.Trailer[name] {
 			v.Trailers = append(v.Trailers, rowOf(name, value))
 		}
