@@ -28,7 +28,7 @@ func BenchmarkProxy(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		target, _ := url.Parse(upstream)
 		t, _ := parseTarget(upstream)
-		transport, err := primaryTransport(DefaultConfig().Upstream, t, func() {})
+		transport, err := primaryTransport(DefaultConfig().Upstream, t, new(descriptors), func() {})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,12 +12,20 @@ import (
 	"time"
 )
 
-// descriptors keeps the shadows from the file descriptors that clients and the primary need. Both roles together have a
-// quarter of them at most, and none is opened for a shadow while half are in use: a new one has the lowest number that is
-// free, so its number tells.
+// descriptors keeps the shadows from the file descriptors that clients and the primary need, clients from those that the primary
+// needs to answer them, and all from the last ones, for the pages and the database. Both roles together have a quarter of them
+// at most, and none is opened for a shadow while half are in use: a new one has the lowest number that is free, so its number
+// tells.
 type descriptors struct {
 	limit atomic.Int64 // most that the process may have; 0: nobody knows
 }
+
+// For shadows, clients and the primary: from which number on they are to have none.
+func (d *descriptors) forShadows() int64 { return d.limit.Load() / 2 }
+func (d *descriptors) forClients() int64 { return d.limit.Load() - 2*d.reserve() }
+func (d *descriptors) forPrimary() int64 { return d.limit.Load() - d.reserve() }
+
+func (d *descriptors) reserve() int64 { return min(d.limit.Load()/16, 64) }
 
 // holdback is how long no shadow is asked after descriptors were scarce.
 const holdback = 5 * time.Second
@@ -25,21 +33,41 @@ const holdback = 5 * time.Second
 var errDescriptors = errors.New("no file descriptor to spare")
 
 // control is for a net.Dialer: it ends a connection to a shadow before it is begun.
-func (d *descriptors) control(_, _ string, c syscall.RawConn) error {
-	if d.scarce(c) {
+func (d *descriptors) control(_, _ string, c syscall.RawConn) error { return spare(c, d.forShadows()) }
+
+// controlPrimary is the same for one to the primary.
+func (d *descriptors) controlPrimary(_, _ string, c syscall.RawConn) error {
+	return spare(c, d.forPrimary())
+}
+
+func spare(c syscall.RawConn, from int64) error {
+	if scarceAt(c, from) {
 		return errDescriptors
 	}
 	return nil
 }
 
-// scarce reports whether half of the descriptors were in use when this one was opened.
-func (d *descriptors) scarce(c syscall.RawConn) bool {
-	limit, low := d.limit.Load(), false
-	if limit == 0 {
+// scarceAt reports whether a descriptor has that number or a higher one. Number 0 is none.
+func scarceAt(c syscall.RawConn, from int64) bool {
+	high := false
+	if from <= 0 {
 		return false
 	}
-	err := c.Control(func(fd uintptr) { low = uint64(fd) >= uint64(limit/2) })
-	return err == nil && low
+	err := c.Control(func(fd uintptr) { high = uint64(fd) >= uint64(from) })
+	return err == nil && high
+}
+
+// rawConn is the descriptor of a client's connection; nil if it has none.
+func rawConn(conn net.Conn) syscall.RawConn {
+	if wrapped, ok := conn.(*tls.Conn); ok {
+		conn = wrapped.NetConn()
+	}
+	if own, ok := conn.(syscall.Conn); ok {
+		if c, err := own.SyscallConn(); err == nil {
+			return c
+		}
+	}
+	return nil
 }
 
 // share lowers the rooms of the roles, in proportion, to what they may have of so many descriptors, but not below one.
@@ -73,13 +101,8 @@ func outOfFiles(text string) bool {
 
 // accepted is told of the clients' new connections.
 func (p *Proxy) accepted(conn net.Conn) {
-	if wrapped, ok := conn.(*tls.Conn); ok {
-		conn = wrapped.NetConn()
-	}
-	if own, ok := conn.(syscall.Conn); ok {
-		if c, err := own.SyscallConn(); err == nil && p.descriptors.scarce(c) {
-			p.holdBack()
-		}
+	if c := rawConn(conn); c != nil && scarceAt(c, p.descriptors.forShadows()) {
+		p.holdBack()
 	}
 }
 

@@ -47,7 +47,7 @@ func TestShadowsYieldDescriptorsToClients(t *testing.T) {
 	s.get("/a")
 	<-asked
 	<-asked
-	s.proxy.descriptors.limit.Store(2) // the first socket is above
+	s.proxy.descriptors.limit.Store(2 * lowest()) // the next socket is above half
 	if res, body := s.get("/b"); res.StatusCode != 200 || body != "hello" {
 		t.Errorf("the client got %s %q", res.Status, body)
 	}
@@ -73,7 +73,7 @@ func TestNoDescriptorForAShadow(t *testing.T) {
 			const ask = "GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n"
 			w.send("HEAD /a HTTP/1.1\r\nHost: shop.example\r\nX-Shadow-Request: 1\r\n\r\n") // so that both connections are there
 			w.response("HEAD")
-			s.proxy.descriptors.limit.Store(2)
+			s.proxy.descriptors.limit.Store(2 * lowest())
 			for range 2 {
 				w.send(ask)
 				if res, body := w.response("GET"); res.StatusCode != 200 || body != "hello" {
@@ -92,6 +92,27 @@ func TestNoDescriptorForAShadow(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A listener that takes no client for want of descriptors is closed all the same, though none becomes free.
+func TestListenerIsClosedWhileItWaits(t *testing.T) {
+	s := newStage(t, nil, nil)
+	own, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.proxy.descriptors.limit.Store(1)
+	l := &listener{Listener: own, proxy: s.proxy, high: true, closed: make(chan struct{})}
+	done := make(chan error)
+	go func() {
+		_, err := l.Accept()
+		done <- err
+	}()
+	s.eventually("it waits", func() bool { return strings.Contains(s.log.String(), "clients wait to be taken") })
+	_ = l.Close()
+	if err := <-done; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it took a client, or %v", err)
 	}
 }
 

@@ -16,3 +16,13 @@ func OpenFiles() int64 {
 	}
 	return int64(min(uint64(limit.Cur), math.MaxInt32)) // signed on some systems
 }
+
+// lowest is the lowest number that is free for a descriptor, or one that is above all where none is.
+func lowest() int64 {
+	fd, err := syscall.Dup(0)
+	if err != nil {
+		return math.MaxInt64
+	}
+	_ = syscall.Close(fd)
+	return int64(fd)
+}

@@ -79,14 +79,14 @@ func (p *Proxy) connect(s, before *setup) (err error) {
 		s.upstream, s.switching = before.upstream, before.switching
 		return nil
 	}
-	if s.upstream, err = primaryTransport(s.cfg.Upstream, s.primary, p.holdBack); err != nil {
+	if s.upstream, err = primaryTransport(s.cfg.Upstream, s.primary, &p.descriptors, p.holdBack); err != nil {
 		return err
 	}
 	s.switching = s.upstream
 	if s.primary.scheme == "https" { // where HTTP/2 may be agreed on, which knows no upgrade
 		plain := s.primary
 		plain.http1 = true
-		s.switching, err = primaryTransport(s.cfg.Upstream, plain, p.holdBack)
+		s.switching, err = primaryTransport(s.cfg.Upstream, plain, &p.descriptors, p.holdBack)
 	}
 	return err
 }

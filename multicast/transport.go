@@ -11,17 +11,22 @@ import (
 // continueTimeout is how long a primary has to say 100 or to refuse, before it is sent the body all the same.
 const continueTimeout = time.Second
 
+// aheadOfClient is how much of an answer over HTTP/2 may come ahead of the one who takes it. A client may leave hundreds where
+// they are, on one connection; the others of the primary's connection are not to wait for them, so that all together have no limit.
+const aheadOfClient = 1 << 20
+
 // maxPrimaryHead is how long the head of an answer may be; over it the client gets 502.
 const maxPrimaryHead = int64(1 * MiB)
 
 // primaryTransport is tuned for one host: every connection is kept, nothing is decoded behind the client's back, and
 // Expect goes to the primary, who answers it. Full is called when no descriptor is left for a connection.
-func primaryTransport(cfg UpstreamConfig, t target, full func()) (*http.Transport, error) {
+func primaryTransport(cfg UpstreamConfig, t target, of *descriptors, full func()) (*http.Transport, error) {
 	tlsConfig, err := cfg.TLS.load()
 	if err != nil {
 		return nil, fmt.Errorf("upstream.tls: %w", err)
 	}
-	dial := insist((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext, cfg.DialTimeout, full)
+	dialer := net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second, Control: of.controlPrimary}
+	dial := insist(dialer.DialContext, cfg.DialTimeout, full)
 	return &http.Transport{
 		DialContext:            linked(dial, t.scheme == "http" && !t.h2c),
 		TLSHandshakeTimeout:    cfg.DialTimeout,
@@ -33,6 +38,7 @@ func primaryTransport(cfg UpstreamConfig, t target, full func()) (*http.Transpor
 		DisableCompression:     true,
 		ExpectContinueTimeout:  continueTimeout,
 		Protocols:              t.protocols(),
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: aheadOfClient},
 	}, nil
 }
 

@@ -111,7 +111,7 @@ func (s *service) serveClients(ctx context.Context) error {
 	if cfg.Mode == modeSink {
 		server.Handler = s.proxy.Sink()
 	}
-	return serveHTTP(ctx, server, s.traffic, cfg.Server.Drain, s.log)
+	return serveHTTP(ctx, server, s.proxy.Listener(s.traffic), cfg.Server.Drain, s.log)
 }
 
 func (s *service) servePages(ctx context.Context) error {
