@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -208,4 +209,38 @@ func showTrailersOfHead(t *testing.T, _ deviation) {
 	}
 	s.exchange()
 	s.counts(Counts{Requests: 1, Exchanged: 1, Compared: 1})
+}
+
+// Answers of an HTTP/2 primary that a client leaves where they are take little room, and nobody else waits for them.
+func TestAnswersThatNobodyTakes(t *testing.T) {
+	const streams = 20
+	var sent atomic.Int64
+	address := newH2C(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/short" {
+			_, _ = io.WriteString(w, "short")
+			return
+		}
+		for part := make([]byte, 64<<10); ; {
+			n, err := w.Write(part)
+			if sent.Add(int64(n)); err != nil {
+				return
+			}
+		}
+	})
+	s := newRawStage(t, address, "http://127.0.0.1:1", "http://127.0.0.1:1", nil)
+	w := s.stream()
+	if err := w.framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(streams) {
+		head2(w.framer, 1+2*i, true, ":method", "GET", ":scheme", "http", ":path", "/long", ":authority", "a")
+	}
+	if ahead := s.steady("the primary is held back", &sent); ahead > streams*(aheadOfClient+128<<10) {
+		t.Errorf("%d bytes wait for a client that takes none", ahead)
+	}
+	if _, body := s.get("/short"); body != "short" {
+		t.Errorf("another client got %q", body)
+	}
+	_ = w.Close()
+	s.eventually("they are given up", func() bool { return s.proxy.Counts().Open == 0 })
 }

@@ -64,6 +64,7 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 		MaxResponseHeaderBytes: maxHead,
 		DisableCompression:     true,
 		Protocols:              s.target.protocols(),
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: aheadOfClient},
 	}}, nil
 }
 
