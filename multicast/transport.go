@@ -20,12 +20,13 @@ const maxPrimaryHead = int64(1 * MiB)
 
 // primaryTransport is tuned for one host: every connection is kept, nothing is decoded behind the client's back, and
 // Expect goes to the primary, who answers it. Full is called when no descriptor is left for a connection.
-func primaryTransport(cfg UpstreamConfig, t target, full func()) (*http.Transport, error) {
+func primaryTransport(cfg UpstreamConfig, t target, of *descriptors, full func()) (*http.Transport, error) {
 	tlsConfig, err := cfg.TLS.load()
 	if err != nil {
 		return nil, fmt.Errorf("upstream.tls: %w", err)
 	}
-	dial := insist((&net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}).DialContext, cfg.DialTimeout, full)
+	dialer := net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second, Control: of.controlPrimary}
+	dial := insist(dialer.DialContext, cfg.DialTimeout, full)
 	return &http.Transport{
 		DialContext:            linked(dial, t.scheme == "http" && !t.h2c),
 		TLSHandshakeTimeout:    cfg.DialTimeout,
