@@ -95,8 +95,10 @@ func recordUntil(ctx context.Context, cfg config, log *slog.Logger) (err error) 
 	log.Info("recording", "clients", cfg.clientsURL(listener), "primary", cfg.Primary, "sample", cfg.Record.Sample, "dir", cfg.Record.Dir,
 		"version", readBuildInfo().Version)
 	tellRecording(ctx, proxy, clients, log)
+	log.Info("stopping", "drain", cfg.Server.Drain.String())
 	err = errors.Join(ps.stop("clients"), ps.stop("proxy"), ps.stop("recorder"))
 	logRecorded(proxy, log)
+	log.Info("stopped")
 	return err
 }
 

@@ -63,8 +63,11 @@ func TestTheReplayPageIsFollowed(t *testing.T) {
 		res.Body.Close()
 	}
 	record.signal(os.Interrupt)
-	if code := record.wait(); code != exitOK || !strings.Contains(record.written(), `"written":30`) {
-		t.Fatalf("exit code %d: %s", code, record.written())
+	code := record.wait()
+	for _, logged := range []string{`"msg":"stopping"`, `"written":30`, `"msg":"stopped"`} {
+		if code != exitOK || !strings.Contains(record.written(), logged) {
+			t.Fatalf("exit code %d, no %s: %s", code, logged, record.written())
+		}
 	}
 	for i, command := range replays {
 		cmd := shadowdiff(t)
