@@ -29,7 +29,7 @@ func parseTarget(address string) (target, error) {
 	case t.scheme == "h2c":
 		t.scheme, t.h2c = "http", true
 	case t.scheme != "http" && t.scheme != "https":
-		return target{}, fmt.Errorf("must begin with http:// or https://, is %q", address)
+		return target{}, fmt.Errorf("must begin with http://, https:// or h2c://, is %q", address)
 	}
 	if port := u.Port(); port != "" && !validPort(port) {
 		return target{}, fmt.Errorf("must have a port from 1 to 65535, is %q", address)

@@ -168,7 +168,7 @@ func TestABadFileChangesNothing(t *testing.T) {
 
 	got := l.refused("primary: " + primary.URL + "\ncandidate: ftp://there\nsampel: 5%\nshadow: {timeout: five}\nrules:\n  - drop: nowhere\n")
 	want := []string{
-		`2:1: candidate: must begin with http:// or https://, is "ftp://there"`, `3:1: unknown key "sampel"; did you mean "sample"?`,
+		`2:1: candidate: must begin with http://, https:// or h2c://, is "ftp://there"`, `3:1: unknown key "sampel"; did you mean "sample"?`,
 		`4:19: shadow.timeout: must be a duration such as 250ms, 5s, 10m or 7d, is "five"`, "6:5: rules[0].drop: *",
 	}
 	if !slices.EqualFunc(got, want, func(got, want string) bool { return glob(want).MatchString(got) }) {
