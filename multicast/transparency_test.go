@@ -47,6 +47,7 @@ func FuzzRequest(f *testing.F) {
 		add("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n" + body)
 	}
 	f.Add([]byte("TRACE /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTE: trailers\r\n\r\n-1\r\nabc"), uint64(0), uint8(mannerWhole), true)
+	f.Add([]byte("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n X: v\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n"), uint64(0), uint8(mannerEcho), true)
 	f.Add([]byte("OPTIONS http://b:80 HTTP/1.1\r\nHost: a\r\n\r\n"), uint64(0), uint8(mannerWhole), false)
 	f.Add([]byte("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n folded\r\n\r\n"), uint64(0), uint8(mannerCloses), false)
 	plain, h2c := newScene(f, false), newScene(f, true)
