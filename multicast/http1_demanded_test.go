@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// reluctant is a primary that agrees on HTTP/2, and then has everything be asked in HTTP/1.1, where it tells what it got.
+// reluctant is an upstream that agrees on HTTP/2, and then has everything be asked in HTTP/1.1, where it tells what it got.
 func reluctant(t *testing.T) string {
 	certificate, err := tls.LoadX509KeyPair(pemFiles(t))
 	if err != nil {
@@ -61,9 +61,14 @@ func refuse(conn net.Conn, r *bufio.Reader) {
 	}
 }
 
-// A primary that has HTTP/2 and wants HTTP/1.1 is asked in that, as a browser would.
-func TestPrimaryThatDemandsHTTP1(t *testing.T) {
-	s := newRawStage(t, reluctant(t), "", "", func(c *Config) { c.Upstream.TLS.InsecureSkipVerify = true })
+// Who has HTTP/2 and wants HTTP/1.1 is asked in that, as a browser would.
+func TestUpstreamsThatDemandHTTP1(t *testing.T) {
+	s := newRawStage(t, reluctant(t), reluctant(t), reluctant(t), func(c *Config) {
+		c.Methods = []string{"GET", "POST"}
+		for _, way := range []*TLSConfig{&c.Upstream.TLS, &c.Shadow.Secondary.TLS, &c.Shadow.Candidate.TLS} {
+			way.InsecureSkipVerify = true
+		}
+	})
 	w := s.dial()
 	for asked, want := range map[string]string{
 		"GET /a HTTP/1.1\r\nHost: a\r\n\r\n":                                                     "GET HTTP/1.1 ",
@@ -74,5 +79,11 @@ func TestPrimaryThatDemandsHTTP1(t *testing.T) {
 		if res, body := w.response("GET"); res.StatusCode != 200 || body != want {
 			t.Errorf("%q: got %s %q", asked, res.Status, body)
 		}
+		for role, res := range s.exchange().Responses {
+			if res.Outcome != OutcomeOK || string(res.Body) != want {
+				t.Errorf("%q: the %s has %s (%s) %q", asked, Role(role), res.Outcome, res.Detail, res.Body)
+			}
+		}
 	}
+	s.counts(Counts{Requests: 3, Exchanged: 3, Compared: 3})
 }

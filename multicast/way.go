@@ -48,6 +48,7 @@ const shadowIdle = 3 * time.Second
 type netHTTP struct {
 	shadow    *shadow
 	transport *http.Transport
+	http1     *http.Transport // for what a shadow with TLS does not answer in HTTP/2
 }
 
 func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int) (*netHTTP, error) {
@@ -55,22 +56,30 @@ func newNetHTTP(s *shadow, cfg TLSConfig, timeout time.Duration, concurrency int
 	if err != nil {
 		return nil, err
 	}
-	return &netHTTP{shadow: s, transport: &http.Transport{
-		DialContext:            s.dialForLeg,
-		TLSHandshakeTimeout:    timeout,
-		TLSClientConfig:        tlsConfig,
-		IdleConnTimeout:        shadowIdle,
-		MaxIdleConnsPerHost:    concurrency,
-		MaxResponseHeaderBytes: maxHead,
-		DisableCompression:     true,
-		Protocols:              s.target.protocols(),
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: aheadOfClient},
-	}}, nil
+	speaking := func(t target) *http.Transport {
+		return &http.Transport{
+			DialContext:            s.dialForLeg,
+			TLSHandshakeTimeout:    timeout,
+			TLSClientConfig:        tlsConfig.Clone(),
+			IdleConnTimeout:        shadowIdle,
+			MaxIdleConnsPerHost:    concurrency,
+			MaxResponseHeaderBytes: maxHead,
+			DisableCompression:     true,
+			Protocols:              t.protocols(),
+			HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: aheadOfClient},
+		}
+	}
+	older := s.target
+	older.http1 = true
+	return &netHTTP{shadow: s, transport: speaking(s.target), http1: speaking(older)}, nil
 }
 
 func (w *netHTTP) close() { w.forget() }
 
-func (w *netHTTP) forget() { w.transport.CloseIdleConnections() }
+func (w *netHTTP) forget() {
+	w.transport.CloseIdleConnections()
+	w.http1.CloseIdleConnections()
+}
 
 func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Response, error) {
 	req := w.shadow.request(f)
@@ -106,6 +115,10 @@ func (w *netHTTP) ask(f *flight, deadline time.Time, on *progress) (*http.Respon
 		},
 	})
 	res, err := w.transport.RoundTrip(req.WithContext(ctx))
+	if err != nil && demandsHTTP1(err) && !w.shadow.target.h2c {
+		on.connection.Store(false) // as for the primary, the way begins anew
+		res, err = w.http1.RoundTrip(w.shadow.request(f).WithContext(ctx))
+	}
 	if err != nil {
 		end()
 		return nil, err
