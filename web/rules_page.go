@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
 
-	"shadowdiff/diff"
 	"shadowdiff/normalize"
 	"shadowdiff/store"
 )
@@ -48,45 +44,6 @@ type rulesPage struct {
 type pickLink struct {
 	sortLink
 	Count int
-}
-
-// ruleRow is one rule in the list.
-type ruleRow struct {
-	ruleItem
-	Text   string    // the rule as YAML, without the dash of a list
-	Does   string    // the same in one line, without where it holds
-	Scope  string    // where it holds
-	Last   time.Time // zero: it has not matched
-	Found  string    // what it found, in words
-	Did    string    // what it did about it
-	Remedy string    // empty: it earns its place, as far as one sees
-	Edit   string    // path of the page that edits it; empty: it is not changed here
-	Remove string    // path of the page that tells what its removal would change
-}
-
-// suggestionGroup are the rules that would do the same, each in a field of its own.
-type suggestionGroup struct {
-	Does       string // what they have in common: the verb, with all that is said beside the field
-	Rows       []suggestionRow
-	Fields     string // the first of their names
-	Routes     int64
-	Quiets     int64
-	Noise      int64
-	Hides      int64
-	Doubtful   bool // what they hide may be more than noise
-	LastResort bool
-	Preview    string // path of the page that tells what all of them would change
-
-	within []string // how close is equal, where they are of that and not all alike
-}
-
-// suggestionRow is one rule that would quiet noise.
-type suggestionRow struct {
-	suggestionItem
-	Text     string // the rule in one line, without its route
-	Preview  string // path of the page that tells what it would change
-	Path     string // of the field's page
-	Doubtful bool   // what it hides may be more than noise
 }
 
 // headersView are the headers that are not compared although no rule says so.
@@ -177,26 +134,6 @@ func (s *Server) lastOf(r *http.Request, action string) (*activityRow, error) {
 
 // plainLines undoes what browsers make of the line ends of a text in a form.
 func plainLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
-
-// What a list of rules may show alone.
-const (
-	unusedRules = "unused"
-	wideRules   = "wide"
-	asideRules  = "aside"
-)
-
-// doubt is why a rule is in doubt, as the list may show it alone; empty: it is not.
-func (row *ruleRow) doubt() string {
-	switch {
-	case row.Aside != "":
-		return asideRules
-	case row.TooWide:
-		return wideRules
-	case row.Unused:
-		return unusedRules
-	}
-	return ""
-}
 
 // listOnPage fills in the rules that are looked for, in the order that is wanted.
 func (s *Server) listOnPage(page *rulesPage, rules []Rule, q query) error {
@@ -314,122 +251,6 @@ func rulesSentence(inForce, unused, wide, aside int) string {
 	return text + "."
 }
 
-func ruleRowOf(rule *Rule, fields []string) (ruleRow, error) {
-	item, err := itemOfRule(rule)
-	if err != nil {
-		return ruleRow{}, err
-	}
-	row := ruleRow{ruleItem: item, Text: asOne(item.Rule), Does: asOne(item.Rule), Last: rule.Last, Remove: "/rules?remove=" + url.QueryEscape(item.ID) + "&try=true#trial"}
-	if item.Source == "api" {
-		row.Edit = listPath("/rules", "draft", row.Text, "remove", item.ID) + "#write"
-	}
-	if item.Aside != "" {
-		row.Remedy = "Set aside, and not in force: " + item.Aside + ". Mend it or remove it."
-		return row, nil
-	}
-	row.Does, row.Scope = inOneLine(row.Text), scopeOf(&rule.Config)
-	row.Found, row.Did = ruleFound(rule), ruleDid(rule)
-	row.Remedy = ruleRemedy(rule, fields)
-	return row, nil
-}
-
-// asOne is a rule of a list as one that stands alone.
-func asOne(item string) string {
-	lines := strings.Split(strings.TrimSuffix(item, "\n"), "\n")
-	for i, line := range lines {
-		if i == 0 {
-			lines[i] = strings.TrimPrefix(line, "- ")
-		} else {
-			lines[i] = strings.TrimPrefix(line, "  ")
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// inOneLine is a rule's text in one line, without where it holds; as it is, where one of its values takes several lines.
-func inOneLine(text string) string {
-	var parts []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case strings.HasPrefix(line, " ") || strings.HasPrefix(line, "-"):
-			return text
-		case !strings.HasPrefix(line, "route: ") && !strings.HasPrefix(line, "role: "):
-			parts = append(parts, line)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// scopeOf says where a rule holds.
-func scopeOf(c *normalize.RuleConfig) string {
-	scope := "on " + c.Route
-	if anywhere(c) {
-		scope = "on all routes"
-	}
-	if c.Role != "" {
-		scope += ", of the " + c.Role + " alone"
-	}
-	return scope
-}
-
-// anywhere tells whether a rule holds on all routes.
-func anywhere(c *normalize.RuleConfig) bool { return c.Route == "" || c.Route == "*" }
-
-// By is who or what has added the rule.
-func (row *ruleRow) By() string { return actorWord(row.Actor) }
-
-func ruleFound(rule *Rule) string {
-	u := &rule.Usage
-	if u.Documents == 0 {
-		return "no answer yet"
-	}
-	return fmt.Sprintf("in %s of %s", count(u.Matched), things(u.Documents, "answer"))
-}
-
-func ruleDid(rule *Rule) string {
-	u := &rule.Usage
-	switch {
-	case u.Values == 0:
-		return ""
-	case u.Changed == 0:
-		return fmt.Sprintf("none of %s changed", things(u.Values, "value"))
-	case u.Changed == u.Values && u.Effective == u.Matched:
-		return fmt.Sprintf("%s changed", things(u.Changed, "value"))
-	}
-	return fmt.Sprintf("%s of %s changed, in %s", count(u.Changed), things(u.Values, "value"), things(u.Effective, "answer"))
-}
-
-// ruleRemedy says what is wrong with a rule and what to do about it.
-func ruleRemedy(rule *Rule, fields []string) string {
-	u := &rule.Usage
-	switch {
-	case rule.TooWide():
-		return fmt.Sprintf("Too wide: it takes away the whole body of %s, of which nothing is compared then. Name what differs in it, or give it a route.",
-			things(u.Whole, "answer"))
-	case rule.Unused() && u.Documents == 0 && anywhere(&rule.Config):
-		return fmt.Sprintf("Unused: none of %s had that part, or all were the same bytes. Is its field misspelt?", things(rule.Exchanges, "exchange"))
-	case rule.Unused() && u.Documents == 0:
-		return fmt.Sprintf("Unused: no such route and part in %s, or all were the same bytes. Is its route misspelt?", things(rule.Exchanges, "exchange"))
-	case rule.Unused():
-		text := fmt.Sprintf("Unused: it has matched nothing in %s. ", things(rule.Exchanges, "exchange"))
-		if near := normalize.Nearest(fieldOfRule(&rule.Config), fields); near != "" {
-			return text + fmt.Sprintf("Is its field misspelt? %s differs.", near)
-		}
-		if anywhere(&rule.Config) {
-			return text + "Is its field misspelt? If not, take it out."
-		}
-		return text + "Is its field or its route misspelt? If not, take it out."
-	}
-	return ""
-}
-
-// fieldOfRule is what stands behind the verb.
-func fieldOfRule(c *normalize.RuleConfig) string {
-	return cmp.Or(c.Drop, c.Sort, c.Pair, c.Round, c.Tolerate, c.Mask, c.MaskKeys, c.Rename, c.Lower, c.Trim, c.Squeeze, c.NFC,
-		c.Coerce, c.Absent, c.Parse, c.Present)
-}
-
 // differing are the names of the fields that differ in the run in force.
 func (s *Server) differing() []string {
 	names := map[string]struct{}{} // first, since many routes have the same ones
@@ -439,117 +260,9 @@ func (s *Server) differing() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// suggestOnPage fills in the rules that would quiet noise.
-func (s *Server) suggestOnPage(page *rulesPage) error {
-	if s.deps.Suggestions == nil {
-		return nil
-	}
-	snap := s.deps.DB.Snapshot()
-	var found []diff.Suggestion
-	for _, one := range s.deps.Suggestions() {
-		if page.found(one.Route, one.Field) {
-			found = append(found, one)
-		}
-	}
-	if more := len(found) - suggestionsShown; more > 0 {
-		found, page.More = found[:suggestionsShown], int64(more)
-	}
-	confirmed, at := confirmedFields(snap), map[string]int{}
-	for i := range found {
-		row, err := s.suggestionRow(&found[i], snap, confirmed)
-		if err != nil {
-			return err
-		}
-		if row.Confirmed {
-			page.HeldBack = append(page.HeldBack, row)
-			continue
-		}
-		does, err := doesOf(found[i].Rule)
-		if err != nil {
-			return err
-		}
-		key := fmt.Sprintf("%s %t %t", does, row.Hides > 0, row.Doubtful) // what hides something is not taken with what does not
-		k, known := at[key]
-		if !known {
-			k, at[key] = len(page.Suggestions), len(page.Suggestions)
-			page.Suggestions = append(page.Suggestions, suggestionGroup{Does: does})
-		}
-		g := &page.Suggestions[k]
-		g.Rows = append(g.Rows, row)
-		if within := found[i].Rule.Within; within != "" && !slices.Contains(g.within, within) {
-			g.within = append(g.within, within)
-		}
-		page.Suggested++
-	}
-	for i := range page.Suggestions {
-		page.Suggestions[i].sum()
-	}
-	return nil
-}
-
-func (s *Server) suggestionRow(one *diff.Suggestion, snap *store.Snapshot, confirmed map[[2]string]bool) (suggestionRow, error) {
-	route := s.current(snap, one.Route)
-	item, err := s.suggestionItem(one, route, confirmed)
-	item.Reason, item.Effect = sentenceOf(item.Reason), sentenceOf(item.Effect)
-	text := asOne(item.Rule)
-	return suggestionRow{
-		suggestionItem: item, Text: inOneLine(text), Path: fieldPath(route, item.Field), Preview: trialPath(text),
-		Doubtful: mayHide(snap, route, item.Field, item.Hides),
-	}, err
-}
-
 // trialPath is the page that tells what a draft would change.
 func trialPath(draft string) string {
 	return listPath("/rules", "draft", draft, "try", "true") + "#trial"
-}
-
-// doesOf is a rule without where it holds, and without how far apart numbers or times may be: two that do the same have
-// the same.
-func doesOf(rule normalize.RuleConfig) (string, error) {
-	rule.Route = ""
-	if rule.Within != "" {
-		rule.Within = withinAny + strings.TrimLeft(rule.Within, "0123456789.")
-		if _, err := time.ParseDuration("1" + strings.TrimPrefix(rule.Within, withinAny)); err == nil {
-			rule.Within = withinAny // times, whatever their unit
-		}
-	}
-	v := reflect.ValueOf(&rule).Elem()
-	field := fieldOfRule(&rule)
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.String && f.String() == field {
-			f.SetString("…")
-			break
-		}
-	}
-	text, err := rule.YAML()
-	return asOne(text), err
-}
-
-// withinAny stands for any distance.
-const withinAny = "~"
-
-// sum fills in what the rules of a group come to together.
-func (g *suggestionGroup) sum() {
-	routes, fields, draft := map[string]bool{}, []string{}, ""
-	for i := range g.Rows {
-		row := &g.Rows[i]
-		g.Quiets += row.Quiets
-		g.Noise += row.Noise
-		g.Hides += row.Hides
-		g.Doubtful = g.Doubtful || row.Doubtful
-		g.LastResort = g.LastResort || row.LastResort
-		draft += row.Rule
-		if routes[row.Route] = true; !slices.Contains(fields, row.Field) {
-			fields = append(fields, row.Field)
-		}
-	}
-	if i := strings.LastIndex(g.Does, "within: "); i >= 0 {
-		g.Does = g.Does[:i] + "within: " + listed(g.within, len(g.within))
-	}
-	g.Routes, g.Fields = int64(len(routes)), listed(fields, 4)
-	if g.Preview = g.Rows[0].Preview; len(g.Rows) > 1 {
-		g.Preview = trialPath(draft)
-	}
 }
 
 // headersView lists the headers that are not compared.
@@ -582,12 +295,3 @@ func (s *Server) headersView() (view headersView) {
 	}
 	return view
 }
-
-// suggestionPart is what the part "suggestion" is handed.
-type suggestionPart struct {
-	Base string
-	Row  suggestionRow
-}
-
-// At hands a suggestion to its part.
-func (p *rulesPage) At(row suggestionRow) suggestionPart { return suggestionPart{p.Base, row} }
