@@ -108,14 +108,35 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 		return nil
 	}
 	if err == nil {
-		err = db.writeAll(ctx, all, learnt)
+		err = db.writeWhatFits(ctx, all, learnt)
 	}
+	db.settle(all, learnt, err)
+	db.health.flushed(db.deps.Log, time.Since(began), err)
+	if damaged(err) && !db.down {
+		db.missing = db.giveUp(ctx, err)
+	}
+	db.ledgers.retire(time.Now())
+	db.publish()
+	if err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
+// writeWhatFits writes all backlogs; where the disk is full, without their samples.
+func (db *DB) writeWhatFits(ctx context.Context, all []*ledger, learnt folds) error {
+	err := db.writeAll(ctx, all, learnt)
 	if full(err) && lighten(all) {
 		if err = db.writeAll(ctx, all, learnt); err == nil {
 			db.samplesFrom = time.Now().Add(crowded)
 			db.health.crowded(db.deps.Log)
 		}
 	}
+	return err
+}
+
+// settle has the memory agree with what the disk has taken, or, after an error, has not.
+func (db *DB) settle(all []*ledger, learnt folds, err error) {
 	if err == nil {
 		db.keepFolds(learnt)
 		db.fresh = false
@@ -130,16 +151,6 @@ func (db *DB) flush(ctx context.Context, packUntil time.Time) error {
 			l.aborted()
 		}
 	}
-	db.health.flushed(db.deps.Log, time.Since(began), err)
-	if damaged(err) && !db.down {
-		db.missing = db.giveUp(ctx, err)
-	}
-	db.ledgers.retire(time.Now())
-	db.publish()
-	if err != nil {
-		return fmt.Errorf("flush: %w", err)
-	}
-	return nil
 }
 
 // crowded is how long samples wait after they have found no room on the disk.
