@@ -67,16 +67,15 @@ func (s *scope) faults(v *Verdict) (reasons []string) {
 
 // missing says what stands between the counts and "equivalent".
 func (s *scope) missing(v *Verdict) (reasons []string) {
-	row, cfg := s.row, s.watch.cfg
 	say := func(reason string) { reasons = append(reasons, reason) }
-	if row.Compared == 0 {
+	if s.row.Compared == 0 {
 		return []string{"nothing has been compared yet"}
 	}
-	if row.NoControl > 0 {
+	if s.row.NoControl > 0 {
 		say(s.uncontrolled())
 	}
 	proven := s.proven()
-	if !proven && (s.silent <= 0 || 1-v.EquivBounds[0] > cfg.budget()) {
+	if !proven && (s.silent <= 0 || 1-v.EquivBounds[0] > s.watch.cfg.budget()) {
 		say(s.reaches(v))
 	}
 	switch {
@@ -94,35 +93,48 @@ func (s *scope) missing(v *Verdict) (reasons []string) {
 			say(s.reachesAlone(st))
 		}
 	}
-	if len(s.different) > 0 {
-		say("different by themselves: " + listing(s.different))
-	}
-	if s.erring() {
-		say(s.errs())
-	}
-	if len(s.erred) > 0 {
-		say("the candidate answers with more errors than the control on " + listing(s.erred))
-	}
-	if said := s.tooSlow(); said != "" {
-		say(said)
-	}
-	if len(s.slowed) > 0 {
-		say("over max_latency_ratio by themselves: " + listing(s.slowed))
-	}
+	reasons = append(reasons, s.spoilt()...)
 	if said, over := s.lost(v); over {
 		say(said)
 	}
 	if s.owed {
 		say("the run has lost more exchanges by the candidate's doing than " + s.budget() + " allows, and some may have been this route's")
 	}
-	if row.Compared < cfg.MinCompared {
-		say(humanize.Comma(cfg.MinCompared) + " requests are to be compared, so far it is " + humanize.Comma(row.Compared))
-	}
-	if lasted := row.Last.Sub(row.First); lasted < cfg.MinDuration {
-		say("traffic is to be watched for " + cfg.MinDuration.String() + ", so far it is " + lasted.Truncate(time.Second).String())
-	}
+	reasons = append(reasons, s.unfinished()...)
 	if !proven && v.MoreNeeded != nil && s.priced(*v.MoreNeeded) {
 		say(s.noise(*v.MoreNeeded))
+	}
+	return reasons
+}
+
+// spoilt says what is worse at the candidate, on all routes together or on some by themselves, than "equivalent" admits.
+func (s *scope) spoilt() (reasons []string) {
+	if len(s.different) > 0 {
+		reasons = append(reasons, "different by themselves: "+listing(s.different))
+	}
+	if s.erring() {
+		reasons = append(reasons, s.errs())
+	}
+	if len(s.erred) > 0 {
+		reasons = append(reasons, "the candidate answers with more errors than the control on "+listing(s.erred))
+	}
+	if said := s.tooSlow(); said != "" {
+		reasons = append(reasons, said)
+	}
+	if len(s.slowed) > 0 {
+		reasons = append(reasons, "over max_latency_ratio by themselves: "+listing(s.slowed))
+	}
+	return reasons
+}
+
+// unfinished says what the configuration wants to be watched still.
+func (s *scope) unfinished() (reasons []string) {
+	row, cfg := s.row, s.watch.cfg
+	if row.Compared < cfg.MinCompared {
+		reasons = append(reasons, humanize.Comma(cfg.MinCompared)+" requests are to be compared, so far it is "+humanize.Comma(row.Compared))
+	}
+	if lasted := row.Last.Sub(row.First); lasted < cfg.MinDuration {
+		reasons = append(reasons, "traffic is to be watched for "+cfg.MinDuration.String()+", so far it is "+lasted.Truncate(time.Second).String())
 	}
 	return reasons
 }
