@@ -25,7 +25,9 @@ func (p *purge) there(ctx context.Context, tokenFile, ca string) error {
 		return err
 	}
 	client.http.Timeout = purgeWait
-	would, err := client.purge(ctx, p.url, p.asked(true))
+	order := p.order()
+	order["dry_run"] = true
+	would, err := client.purge(ctx, p.url, order)
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,8 @@ func (p *purge) there(ctx context.Context, tokenFile, ca string) error {
 	if err := p.confirm(); err != nil {
 		return err
 	}
-	done, err := client.purge(ctx, p.url, p.asked(false))
+	delete(order, "dry_run")
+	done, err := client.purge(ctx, p.url, order)
 	if err != nil {
 		return err
 	}
@@ -50,18 +53,15 @@ func (p *purge) there(ctx context.Context, tokenFile, ca string) error {
 	return nil
 }
 
-// asked is what is to be deleted, or only counted, as the API takes it.
-func (p *purge) asked(try bool) map[string]any {
-	body := map[string]any{"dry_run": try}
+// order is what is to be deleted, as the API takes it.
+func (p *purge) order() map[string]any {
 	switch {
 	case p.what.Run != "":
-		body["run"] = p.what.Run
+		return map[string]any{"run": p.what.Run}
 	case !p.what.Before.IsZero():
-		body["before"] = p.what.Before.UTC().Format(time.RFC3339Nano)
-	default:
-		body["samples"] = true
+		return map[string]any{"before": p.what.Before.UTC().Format(time.RFC3339Nano)}
 	}
-	return body
+	return map[string]any{"samples": true}
 }
 
 // purge asks a service to delete.

@@ -39,9 +39,13 @@ func (s *service) changeRules(ctx context.Context, c web.RuleChange) (web.RuleCh
 		return web.RuleChanged{}, &web.RulesRefused{Reason: "shadowdiff is stopping"}
 	}
 	cfg := *s.cfg.Load()
-	next, err := s.plan(cfg, c, false)
+	next, err := s.plan(cfg, c)
 	if err != nil {
 		return web.RuleChanged{}, err
+	}
+	if len(next.ofFile) > 0 {
+		n := next.ofFile[0]
+		return web.RuleChanged{}, &web.RulesRefused{Reason: fmt.Sprintf("the rule %s%d stands in %s, as rules[%d]: take it out there and reload", web.FileRule, n, s.source.file, n)}
 	}
 	before, removed := s.db.Snapshot().Run.ID, s.named(next.change.Remove)
 	beginning := store.Beginning{By: c.Actor, Rules: &next.change}
@@ -115,28 +119,26 @@ func oneLine(text string) string {
 type plannedRules struct {
 	set    *ruleSet
 	change store.RuleChange
+	ofFile []int // rules of the file that are left out: that can be tried, and not be done
 }
 
-// plan reads what is to be added and finds what is to be removed. Rules of the file are removed only where it is tried.
-func (s *service) plan(cfg config, c web.RuleChange, try bool) (*plannedRules, error) {
+// plan reads what is to be added and finds what is to be removed.
+func (s *service) plan(cfg config, c web.RuleChange) (*plannedRules, error) {
 	p := &plannedRules{}
 	stored, next := s.db.Rules()
-	var ofFile []int
 	for _, id := range c.Remove {
 		n, isOfFile, err := s.find(id, &cfg, stored)
 		switch {
 		case err != nil:
 			return nil, err
-		case isOfFile && !try:
-			return nil, &web.RulesRefused{Reason: fmt.Sprintf("the rule %s stands in %s, as rules[%d]: take it out there and reload", id, s.source.file, n)}
 		case isOfFile:
-			ofFile = append(ofFile, int(n))
+			p.ofFile = append(p.ofFile, int(n))
 		default:
 			p.change.Remove = append(p.change.Remove, n)
 		}
 	}
-	if len(ofFile) > 0 {
-		cfg.Normalize.Rules = without(cfg.Normalize.Rules, ofFile)
+	if len(p.ofFile) > 0 {
+		cfg.Normalize.Rules = without(cfg.Normalize.Rules, p.ofFile)
 	}
 	stored = slices.DeleteFunc(stored, func(r store.Rule) bool { return slices.Contains(p.change.Remove, r.ID) })
 	if err := p.add(c, len(stored), next); err != nil {
@@ -194,7 +196,7 @@ func without(rules []normalize.RuleConfig, places []int) (list []normalize.RuleC
 // tryRules readies the rules in force and those of a change, apart from all that counts.
 func (s *service) tryRules(c web.RuleChange) (*web.RuleTrial, error) {
 	cfg, now := *s.cfg.Load(), s.judging.Load()
-	next, err := s.plan(cfg, c, true)
+	next, err := s.plan(cfg, c)
 	if err != nil {
 		return nil, err
 	}
