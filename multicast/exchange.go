@@ -29,7 +29,7 @@ const (
 	OutcomeStale     Outcome = "stale"     // a reused connection ended before any byte of the answer
 	OutcomeProtocol  Outcome = "protocol"  // not HTTP
 	OutcomeOversize  Outcome = "oversize"  // over 64 times max_response_body
-	OutcomeCancelled Outcome = "cancelled" // the switch went off, or the process ends
+	OutcomeCancelled Outcome = "cancelled" // the switch went off, the process ends, or it stood still at the deadline
 )
 
 // Outcomes are all of them.

@@ -79,6 +79,7 @@ func contained(do func() error) (err error) {
 // do sends the request, once, and reads the answer as far as the limits let it.
 func (s *shadow) do(f *flight, deadline time.Time, res *Response) {
 	progress := &f.came[s.role]
+	progress.deadline = deadline
 	answer, err := s.way.ask(f, deadline, progress)
 	if err != nil {
 		s.failed(f, res, progress, err)

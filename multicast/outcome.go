@@ -45,6 +45,8 @@ func outcome(recalled bool, progress *progress, err error, head bool) (Outcome, 
 		return OutcomeCancelled, errDescriptors.Error()
 	case isTimeout(err):
 		switch {
+		case progress.overslept():
+			return OutcomeCancelled, "shadowdiff stood still when the time was over"
 		case !progress.connection.Load():
 			return OutcomeTimeout, "no connection in time"
 		case !head:

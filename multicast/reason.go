@@ -38,7 +38,7 @@ const (
 	ReasonStale             Reason = "stale"
 	ReasonLineage           Reason = "lineage" // they tell of different data
 	ReasonOversize          Reason = "oversize"
-	ReasonCancelled         Reason = "cancelled" // the switch went off
+	ReasonCancelled         Reason = "cancelled" // the switch went off, or the process stood still at a deadline
 	ReasonShutdown          Reason = "shutdown"
 	ReasonPanic             Reason = "panic" // on the shadow side
 )

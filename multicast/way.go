@@ -29,6 +29,7 @@ type way interface {
 // progress is how far a leg came.
 type progress struct {
 	connection, reused, firstByte atomic.Bool
+	deadline                      time.Time
 }
 
 func (p *progress) connected(reused bool) {
@@ -37,6 +38,10 @@ func (p *progress) connected(reused bool) {
 }
 
 func (p *progress) answered() { p.firstByte.Store(true) }
+
+// overslept reports whether the deadline is so long gone that this process, or its machine, has stood still when it came. The
+// answer may have been here in time, and whether the slower shadow's was is then a matter of chance.
+func (p *progress) overslept() bool { return time.Since(p.deadline) > 500*time.Millisecond }
 
 // maxHead is how long the head of a shadow's answer may be, and each informational one before it.
 const maxHead = int64(1 * MiB)

@@ -152,7 +152,7 @@ func reasonMeanings() map[multicast.Reason]string {
 		"stale":              "A kept connection had been closed by the shadow's side: its keep-alive, not its code.",
 		"lineage":            "The three did not come from the same deployment.",
 		"oversize":           "An answer was far longer than can be compared.",
-		"cancelled":          "Shadowing was switched off while it was under way.",
+		"cancelled":          "Shadowing was switched off while it was under way, or shadowdiff stood still when a shadow's time was over.",
 		"shutdown":           "shadowdiff was stopping.",
 		"panic":              "Comparing it failed inside shadowdiff; the log says where. Please report it.",
 		"disk":               "The disk did not take it. Only recordings are lost by that.",
