@@ -11,33 +11,11 @@ import (
 // startTag puts an element into the tree, where it may stand, or what the tag says into one that is there.
 func (h *htmlReader) startTag(name string, attrs, selfClosing bool) {
 	facts := factsOf(name)
-	switch {
-	case (name == "html" || name == "head" || name == "body") && (h.inTemplate() || h.inForeign()): // no element, but what follows may go otherwise
-		h.crossed = true
-		h.before(0)
-		h.addText("!"+name, "")
+	if h.ofPage(name, attrs) {
 		return
-	case name == "html":
-		h.needRoot()
-		h.keepAttrs(&h.rootAttrs, attrs)
-		return
-	case name == "head":
-		if h.needRoot(); !h.hasHead {
-			h.needHead()
-			h.addAttrs(attrs)
-		}
-		return
-	case name == "body":
-		h.needBody()
-		h.keepAttrs(&h.bodyAttrs, attrs)
-		return
-	case h.outside() && facts&tagHead != 0 && !(name == "noscript" && h.headEnded):
-		h.needHead()
-	case h.outside():
-		h.needBody()
-		if name == "frameset" { // which is nothing behind a body
-			h.bodyAttrs = append(h.bodyAttrs, Member{Key: "!frameset", Value: stringValue("")})
-		}
+	}
+	if h.outside() {
+		h.beginPart(name, facts)
 	}
 	if len(h.open) > maxTags {
 		h.refused = fmt.Sprintf("it nests over %d levels", maxTags)
@@ -71,6 +49,43 @@ func (h *htmlReader) startTag(name string, attrs, selfClosing bool) {
 		h.newline = true
 	case name == "noscript":
 		h.tokens.NextIsNotRawText()
+	}
+}
+
+// ofPage takes the tags of the page's own parts, html, head and body, which are there without them; false: it is another.
+func (h *htmlReader) ofPage(name string, attrs bool) bool {
+	if name != "html" && name != "head" && name != "body" {
+		return false
+	}
+	switch {
+	case h.inTemplate() || h.inForeign(): // no element, but what follows may go otherwise
+		h.crossed = true
+		h.before(0)
+		h.addText("!"+name, "")
+	case name == "html":
+		h.needRoot()
+		h.keepAttrs(&h.rootAttrs, attrs)
+	case name == "head":
+		if h.needRoot(); !h.hasHead {
+			h.needHead()
+			h.addAttrs(attrs)
+		}
+	default:
+		h.needBody()
+		h.keepAttrs(&h.bodyAttrs, attrs)
+	}
+	return true
+}
+
+// beginPart begins the head or the body for an element that stands in neither.
+func (h *htmlReader) beginPart(name string, facts tagFacts) {
+	if facts&tagHead != 0 && !(name == "noscript" && h.headEnded) {
+		h.needHead()
+		return
+	}
+	h.needBody()
+	if name == "frameset" { // which is nothing behind a body
+		h.bodyAttrs = append(h.bodyAttrs, Member{Key: "!frameset", Value: stringValue("")})
 	}
 }
 
