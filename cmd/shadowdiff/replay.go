@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -57,24 +58,23 @@ type replayOrder struct {
 	junit       string
 	report      string
 	pages       bool // are shown
+
+	against, methods, format string // as they were given: prepare reads them
 }
 
-func runReplay(args []string, std stdio) int {
-	var o replayOrder
-	fs := newFlagSet("replay", replayHelp)
-	file := fs.String("config", "", "read this YAML `FILE`, as serve does")
+// flags are what the command line may say of it.
+func (o *replayOrder) flags(fs *flag.FlagSet) {
 	for _, f := range replayFlags() {
 		fs.String(f.flag, "", f.usage)
 	}
-	var methods, format string
-	against := fs.String("against", "live", "`live`: the primary is asked; recorded: its recorded answer stands for it, and is redacted as the others are")
-	fs.StringVar(&format, "format", "", "the files are of this `FORMAT`: har, gor, ndjson, log or curl (default: their beginnings tell)")
+	fs.StringVar(&o.against, "against", "live", "`live`: the primary is asked; recorded: its recorded answer stands for it, and is redacted as the others are")
+	fs.StringVar(&o.format, "format", "", "the files are of this `FORMAT`: har, gor, ndjson, log or curl (default: their beginnings tell)")
 	fs.Func("speed", "keep the recorded gaps, but so many times as fast: `2x`; max: as fast as answers come (default 1x)", o.what.Pace.ParseSpeed)
 	fs.Func("rate", "ask at this `RATE`, such as 100/s, whatever was recorded", o.what.Pace.ParseRate)
 	fs.BoolVar(&o.what.Loop, "loop", false, "begin again at the end, until -limit or Ctrl-C")
 	fs.Int64Var(&o.what.Limit, "limit", 0, "end when so `MANY` requests were asked (default: all)")
 	fs.Func("match", "ask only `WHAT` fits: a method, a route as \"GET /users/{id}\" or \"shop.example/*\", or header.NAME=VALUE;\nmay be given again: one of the methods and routes must fit, and one of the headers", o.what.Choice.Match)
-	fs.StringVar(&methods, "methods", "GET,HEAD", "ask these methods, with what they change: `LIST`")
+	fs.StringVar(&o.methods, "methods", "GET,HEAD", "ask these methods, with what they change: `LIST`")
 	fs.Func("header", "send this header in place of the recorded one: `NAME: VALUE`; \"NAME:\" leaves it out;\n${VARIABLE} is taken from the environment; may be given again", func(text string) error {
 		o.headers = append(o.headers, text) // looked at later: the flag package would repeat a secret
 		return nil
@@ -85,11 +85,18 @@ func runReplay(args []string, std stdio) int {
 	fs.BoolVar(&o.json, "json", false, "print one JSON object on standard output instead of text")
 	fs.StringVar(&o.junit, "junit", "", "write a JUnit report to this `FILE`")
 	fs.StringVar(&o.report, "report", "", "save the run's report to this `FILE` (HTML, or JSON if it ends in .json)")
+}
+
+func runReplay(args []string, std stdio) int {
+	var o replayOrder
+	fs := newFlagSet("replay", replayHelp)
+	file := fs.String("config", "", "read this YAML `FILE`, as serve does")
+	o.flags(fs)
 	if code, done := parseWithFiles(fs, args, std); done {
 		return code
 	}
-	o.what.Recorded = *against == "recorded"
-	if err := o.prepare(fs.Args(), *against, methods, format); err != nil {
+	o.what.Recorded = o.against == "recorded"
+	if err := o.prepare(fs.Args()); err != nil {
 		fmt.Fprintf(std.err, "shadowdiff replay: %s\n", err)
 		return exitTrouble
 	}
@@ -118,12 +125,12 @@ func runReplay(args []string, std stdio) int {
 }
 
 // prepare checks what was asked for, before anything is opened.
-func (o *replayOrder) prepare(args []string, against, methods, format string) (err error) {
+func (o *replayOrder) prepare(args []string) (err error) {
 	switch {
 	case len(args) == 0:
 		return errors.New("no FILE is given; `shadowdiff replay -h` tells what may be one")
-	case against != "live" && against != "recorded":
-		return fmt.Errorf("-against: must be live or recorded, is %q", against)
+	case o.against != "live" && o.against != "recorded":
+		return fmt.Errorf("-against: must be live or recorded, is %q", o.against)
 	case o.what.Limit < 0 || o.what.Concurrency < 1 || o.what.Concurrency > 10_000:
 		return errors.New("-limit must be 0 or more, and -concurrency from 1 to 10000")
 	case o.what.Pace.Rate > 0 && (o.what.Pace.Full || o.what.Pace.Speed > 0):
@@ -142,10 +149,10 @@ func (o *replayOrder) prepare(args []string, against, methods, format string) (e
 			return fmt.Errorf("-header: %w", err)
 		}
 	}
-	for method := range strings.SplitSeq(methods, ",") {
+	for method := range strings.SplitSeq(o.methods, ",") {
 		o.what.Choice.Methods = append(o.what.Choice.Methods, strings.ToUpper(strings.TrimSpace(method)))
 	}
-	if o.what.Format, err = traffic.ParseFormat(format); err != nil {
+	if o.what.Format, err = traffic.ParseFormat(o.format); err != nil {
 		return fmt.Errorf("-format: %w", err)
 	}
 	if o.what.Files, err = traffic.Files(args); err != nil {
