@@ -400,10 +400,11 @@ func allowEarly(c *comparison) {
 			continue
 		}
 		c.want.heard, c.want.seen = slices.Clone(c.want.heard[:i+1]), c.want.seen[:i+1]
+		broken := c.want.seen[i].cut == uploadBroken
 		if s := &c.want.seen[i]; i < len(c.got.seen) && c.got.seen[i].cut != 0 && strings.HasPrefix(s.body, c.got.seen[i].body) {
 			s.body, s.cut, s.trailer = c.got.seen[i].body, c.got.seen[i].cut, c.got.seen[i].trailer
 		}
-		if c.want.seen[i].cut == uploadBroken && got.cut && strings.HasPrefix(want.body, got.body) { // with the upload
+		if broken && got.cut && strings.HasPrefix(want.body, got.body) { // with the upload
 			want.body, want.cut = got.body, true
 			c.want.heard[i] = want
 		}
@@ -442,6 +443,11 @@ func allowConnections(c *comparison) {
 		return // an upload's end decides
 	}
 	for i := range min(len(c.want.heard), len(c.want.seen)) {
+		if c.turnedAway(i) {
+			c.want.seen, c.want.heard = c.want.seen[:i], append(slices.Clone(c.want.heard[:i]), c.got.heard[i])
+			c.got.heard = c.got.heard[:i+1]
+			return
+		}
 		t := &c.want.heard[i]
 		if c.manner != mannerCloses && (c.manner != mannerCut && c.manner != mannerShort || t.cut) {
 			return
@@ -460,6 +466,13 @@ func allowConnections(c *comparison) {
 		c.got.seen, c.got.heard = c.got.seen[:min(i+1, len(c.got.seen))], c.got.heard[:min(i+1, len(c.got.heard))]
 		return
 	}
+}
+
+// turnedAway reports whether an HTTP/2 primary, which had ended its connection after another request, did not look at this one,
+// whose body was not whole: it is not sent again.
+func (c *comparison) turnedAway(i int) bool {
+	return c.version == "2.0" && c.manner == mannerCloses && c.want.seen[i].framing != "none" &&
+		len(c.got.seen) == i && i < len(c.got.heard) && c.got.heard[i].status == http.StatusBadGateway
 }
 
 // endsConnection reports whether the client asks for the end of the connection. In the first line net/http takes a space for a
