@@ -75,7 +75,9 @@ func runDemo(args []string, std stdio) int {
 	if !d.clean {
 		d.faults = fixtures.Faults()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	read, unread := signal.NotifyContext(context.Background(), syscall.SIGPIPE) // as when piped to head: nobody waits for a verdict
+	defer unread()
+	ctx, stop := signal.NotifyContext(read, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the verdict
 	if err := d.run(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"shadowdiff/diff"
@@ -130,6 +131,41 @@ func TestDemoEndsWithTheVerdictWhenInterrupted(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "compared requests.") || !strings.Contains(text.String(), "of the candidate") {
 		t.Errorf("no verdict:\n%s", &text)
+	}
+}
+
+// However the demo is left, its folder of counts goes with it.
+func TestDemoLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(p *os.Process, out io.Closer) error{
+		"its terminal is closed": func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGHUP) },
+		"nobody reads it":        func(_ *os.Process, out io.Closer) error { return out.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := shadowdiff(t, "demo", "-for", "2s")
+			temp := t.TempDir()
+			cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var text bytes.Buffer
+			readAddress(t, io.TeeReader(out, &text), &text, "dashboard")
+			if err := leave(cmd.Process, out); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, out)
+			if err := cmd.Wait(); cmd.ProcessState == nil {
+				t.Fatal(err)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
 	}
 }
 
