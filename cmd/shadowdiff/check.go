@@ -38,7 +38,7 @@ warning, as serve says it in its log.`)
 		return exitTrouble
 	}
 	fmt.Fprintf(std.out, "%s: ok; %s\n", *file, cfg.summary())
-	for _, warning := range cfg.warnings() {
+	for _, warning := range append(cfg.warnings(), cfg.unfair()...) {
 		fmt.Fprintf(std.err, "%s: warning: %s\n", *file, warning)
 	}
 	return exitOK

@@ -187,8 +187,6 @@ func (s *service) instance() web.Instance {
 	}
 	now.Warnings = append(now.Warnings, s.versions.troubles()...)
 	now.Warnings = append(now.Warnings, s.docket().asideTexts()...)
-	if cfg.Candidate != "" && cfg.Secondary != "" && cfg.Shadow.Unfair() {
-		now.Warnings = append(now.Warnings, "candidate and secondary are treated differently: no fair pair")
-	}
+	now.Warnings = append(now.Warnings, cfg.unfair()...)
 	return now
 }

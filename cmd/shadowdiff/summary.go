@@ -28,7 +28,7 @@ func (c config) summary() string {
 }
 
 // warnings says what is allowed and makes the comparison, or a connection, less than it seems. Roles that are treated
-// differently are the proxy's to tell.
+// differently are the proxy's to tell where one runs, and unfair's elsewhere.
 func (c config) warnings() []string {
 	var all []string
 	switch {
@@ -42,6 +42,14 @@ func (c config) warnings() []string {
 	all = append(all, c.calibrating()...)
 	all = append(all, c.indistinct()...)
 	return append(append(all, c.unwatched()...), c.unverified()...)
+}
+
+// unfair says that roles are treated differently.
+func (c config) unfair() []string {
+	if c.Candidate == "" || c.Secondary == "" || !c.Shadow.Unfair() {
+		return nil
+	}
+	return []string{"candidate and secondary are treated differently: no fair pair"}
 }
 
 // indistinct says whose address the candidate has, where no host and no header of its own leads elsewhere.
