@@ -3,7 +3,6 @@
 package multicast
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"os"
@@ -31,17 +30,6 @@ func (s *stage) resources() resources {
 
 func (r resources) within(base resources) bool {
 	return r.goroutines <= base.goroutines && r.descriptors <= base.descriptors && r.captured <= base.captured
-}
-
-// silent is a shadow that takes connections and never answers.
-func silent(t *testing.T) string {
-	return raw(t, func(conn net.Conn, r *bufio.Reader) {
-		for {
-			if _, err := r.ReadByte(); err != nil {
-				return
-			}
-		}
-	})
 }
 
 // Under hundreds of shadows that hang, clients are served as ever; a deadline later, or at once when the switch goes off,

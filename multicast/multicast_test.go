@@ -352,6 +352,17 @@ func lines(headers []string) string {
 	return b.String()
 }
 
+// silent is a shadow that takes connections and never answers.
+func silent(t *testing.T) string {
+	return raw(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			if _, err := r.ReadByte(); err != nil {
+				return
+			}
+		}
+	})
+}
+
 // raw is an upstream that speaks bytes: script is called for each connection.
 func raw(t *testing.T, script func(conn net.Conn, r *bufio.Reader)) string {
 	t.Helper()
