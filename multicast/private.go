@@ -36,11 +36,13 @@ func connectionOf(in *http.Request) net.Conn {
 	return conn
 }
 
-// signsIn reports whether a request has its connection belong to somebody.
+// signsIn reports whether a request has its connection belong to somebody: the scheme is NTLM, Negotiate or Nego2. What follows
+// a scheme is not looked at, since servers differ in what may part the two.
 func signsIn(h http.Header) bool {
+	const length = len("ntlm")
 	for _, line := range h["Authorization"] {
-		scheme, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if scheme = strings.ToLower(scheme); scheme == "ntlm" || strings.HasPrefix(scheme, "nego") { // Negotiate, Nego2
+		line = strings.TrimSpace(line)
+		if len(line) >= length && (strings.EqualFold(line[:length], "ntlm") || strings.EqualFold(line[:length], "nego")) {
 			return true
 		}
 	}

@@ -115,3 +115,15 @@ func TestWhoSignsInOverHTTP2LeavesNoConnectionBehind(t *testing.T) {
 		}
 	}
 }
+
+// A server may part the scheme from what follows at a tab.
+func TestWhatSignsIn(t *testing.T) {
+	for authorization, want := range map[string]bool{
+		"NTLM TlRM": true, " ntlm\tTlRM": true, "Negotiate\tYII": true, "Nego2 x": true, "NTLM": true,
+		"Basic bnRsbQ==": false, "Bearer ntlm": false, "NT": false, "": false,
+	} {
+		if got := signsIn(http.Header{"Authorization": {authorization}}); got != want {
+			t.Errorf("%q: %t", authorization, got)
+		}
+	}
+}
