@@ -7,11 +7,29 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// another is what a second connection to the primary holds, of which both ends are here: the first may not be back among those
+// that are kept when the next request looks for one.
+var another = resources{goroutines: 4, descriptors: 2}
+
+// givenBack waits until no more is held than base.
+func (s *stage) givenBack(base resources) {
+	s.t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !s.resources().within(base); <-tick.C {
+		if now := s.resources(); time.Now().After(end) {
+			all := make([]byte, 1<<20)
+			s.t.Fatalf("%+v are held after %s, and %+v before; counts %+v\n%s", now, patience, base, s.proxy.Counts(), all[:runtime.Stack(all, true)])
+		}
+	}
+}
 
 // A hundred exchanges whose shadows would hang for a minute: the switch cancels each leg, all that they held is back, and
 // switched on again the next request is shadowed as any other.
@@ -58,7 +76,7 @@ func TestSwitchReleasesWhatIsInFlight(t *testing.T) {
 	took := time.Since(begin)
 	s.outcomes(Candidate, map[Outcome]int64{OutcomeCancelled: legs})
 	s.outcomes(Secondary, map[Outcome]int64{OutcomeCancelled: legs})
-	s.eventually("all is given back", func() bool { return s.resources().within(idle) })
+	s.givenBack(resources{idle.goroutines + another.goroutines, idle.descriptors + another.descriptors, 0})
 	if t.Logf("cancelled after %s", took); took > 10*time.Second { // of the minute; alone on a machine it takes milliseconds
 		t.Errorf("cancelled after %s", took)
 	}
@@ -151,9 +169,10 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		}
 		s.eventually("every request has its place", func() bool { return s.proxy.Counts().Open == 0 })
 	}
+	refused(1) // what one leaves for a time is no more after fifteen
 	idle := s.resources()
 	const uploads = 15
 	refused(uploads)
-	s.eventually("all is given back", func() bool { return s.resources().within(idle) })
-	s.counts(Counts{Requests: uploads, Skipped: map[Reason]int64{ReasonRequestIncomplete: uploads}})
+	s.givenBack(idle)
+	s.counts(Counts{Requests: 1 + uploads, Skipped: map[Reason]int64{ReasonRequestIncomplete: 1 + uploads}})
 }

@@ -70,11 +70,15 @@ func TestTheGuidesCanBeFollowed(t *testing.T) {
 	}
 }
 
-// freeAddresses are so many of loopback that nobody listens on.
+// freeAddresses are so many of loopback that nobody listens on. Where the system has more of loopback than 127.0.0.1, they
+// are on another: there nobody's connection can take the port of a service while it starts anew.
 func freeAddresses(t *testing.T, n int) (list []string) {
 	t.Helper()
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", "127.0.0.9:0")
+		if err != nil {
+			l, err = net.Listen("tcp", "127.0.0.1:0")
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
