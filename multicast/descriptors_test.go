@@ -116,6 +116,49 @@ func TestListenerIsClosedWhileItWaits(t *testing.T) {
 	}
 }
 
+// After a burst as many connections to the primary are kept as clients came at once. When a client would have to wait for a
+// descriptor, these are closed, and it is taken.
+func TestClientsAreGivenTheDescriptorsOfIdleConnections(t *testing.T) {
+	s := newStage(t, nil, nil)
+	off := false
+	s.proxy.SetShadowing(&off, nil) // no shadow's connection is in the way
+	own, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := net.Dial("tcp", own.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s.get("/a") // over a connection that is kept
+	for range 64 {
+		file, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+	}
+	s.proxy.descriptors.limit.Store(lowest()) // of which clients may not have the last eighth
+	l := &listener{Listener: own, proxy: s.proxy, high: true, closed: make(chan struct{})}
+	defer l.Close()
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
+		if conn, err := l.Accept(); err != nil {
+			t.Errorf("%v", err)
+		} else {
+			_ = conn.Close()
+		}
+	}()
+	await(t, "the client is taken", taken)
+	s.proxy.descriptors.limit.Store(0)
+	s.get("/b")
+	if log := s.log.String(); !strings.Contains(log, "clients wait to be taken") {
+		t.Errorf("the log is %s", log)
+	}
+}
+
 // Where the limit is met all the same, the error says so.
 func TestScarce(t *testing.T) {
 	for err, want := range map[error]bool{

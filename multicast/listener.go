@@ -16,7 +16,8 @@ func (p *Proxy) Listener(l net.Listener) net.Listener {
 type listener struct {
 	net.Listener
 	proxy  *Proxy
-	high   bool // the client taken last has a number above those for clients
+	high   bool      // the client taken last has a number above those for clients
+	freed  time.Time // when the connections to the primary that nobody used were closed
 	once   sync.Once
 	closed chan struct{}
 }
@@ -28,7 +29,7 @@ const listenerLook = 10 * time.Millisecond
 func (l *listener) Accept() (net.Conn, error) {
 	from := l.proxy.descriptors.forClients()
 	if l.high && lowest() >= from {
-		l.proxy.holdBack()
+		l.free(time.Now())
 		l.proxy.complain.warn("clients wait to be taken: the file descriptors are in use; raise the limit (ulimit -n, LimitNOFILE)",
 			slog.Int64("limit", l.proxy.descriptors.limit.Load()))
 		l.wait(from)
@@ -39,6 +40,16 @@ func (l *listener) Accept() (net.Conn, error) {
 		l.high = c != nil && scarceAt(c, from)
 	}
 	return conn, err
+}
+
+// free gives clients the descriptors of shadows, and of the connections to the primary that are kept for the next request: after
+// a burst they are as many as there were clients. It is not done more often than once in a second, since requests need some.
+func (l *listener) free(now time.Time) {
+	l.proxy.holdBack()
+	if now.Sub(l.freed) >= time.Second {
+		l.freed = now
+		l.proxy.setup.Load().closeIdle()
+	}
 }
 
 // wait returns when there is a descriptor for a client, or no client is taken any more.

@@ -136,14 +136,19 @@ func (s *setup) longest() time.Duration {
 // close lets go of what the next setup (nil: there is none) does not use. What is under way ends as it would.
 func (s *setup) close(next *setup) {
 	if next == nil || next.upstream != s.upstream {
-		s.upstream.CloseIdleConnections()
-		s.switching.CloseIdleConnections()
+		s.closeIdle()
 	}
 	for _, role := range s.roles {
 		if next == nil || next.shadows[role] != s.shadows[role] {
 			s.shadows[role].close()
 		}
 	}
+}
+
+// closeIdle closes the connections to the primary that are kept for the next request.
+func (s *setup) closeIdle() {
+	s.upstream.CloseIdleConnections()
+	s.switching.CloseIdleConnections()
 }
 
 // Reconfigure puts another configuration in force for the requests that come from now on; those under way end as they
