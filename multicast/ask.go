@@ -43,8 +43,11 @@ func (v *visit) askInHTTP1(out *http.Request, refused error) (*http.Response, er
 }
 
 // demandsHTTP1 reports whether an upstream wants to be asked the same in HTTP/1.1 (RFC 9113, section 7); net/http exports no
-// value for that.
-func demandsHTTP1(err error) bool { return strings.Contains(err.Error(), "HTTP_1_1_REQUIRED") }
+// value for that. Over HTTP/1 these words mean nothing, and who says them has done what was asked.
+func demandsHTTP1(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "HTTP_1_1_REQUIRED") && !strings.Contains(text, "HTTP/1.x transport")
+}
 
 // request is the client's as the primary gets it. Nothing in it is changed later, since the flight keeps it.
 func (v *visit) request() *http.Request {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -86,4 +87,44 @@ func TestUpstreamsThatDemandHTTP1(t *testing.T) {
 		}
 	}
 	s.counts(Counts{Requests: 3, Exchanged: 3, Compared: 3})
+}
+
+// These words over HTTP/1 are no demand: who says them was asked, and is not asked twice.
+func TestNobodyDemandsHTTP1InIt(t *testing.T) {
+	certificate, err := tls.LoadX509KeyPair(pemFiles(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked [3]atomic.Int64
+	var upstreams [3]string
+	for role := range upstreams {
+		upstreams[role] = strings.Replace(raw(t, func(conn net.Conn, _ *bufio.Reader) {
+			secured := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}})
+			if _, ok := readHead(bufio.NewReader(secured)); ok {
+				asked[role].Add(1)
+				_, _ = io.WriteString(secured, "HTTP/1.1 HTTP_1_1_REQUIRED\r\n\r\n")
+			}
+			_ = secured.Close()
+		}), "http:", "https:", 1)
+	}
+	s := newRawStage(t, upstreams[Primary], upstreams[Secondary], upstreams[Candidate], func(c *Config) {
+		c.Dispatch = DispatchStart
+		for _, way := range []*TLSConfig{&c.Upstream.TLS, &c.Shadow.Secondary.TLS, &c.Shadow.Candidate.TLS} {
+			way.InsecureSkipVerify = true
+		}
+	})
+	w := s.dial()
+	w.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+	if res, _ := w.response("GET"); res.StatusCode != 502 {
+		t.Errorf("got %s", res.Status)
+	}
+	s.eventually("it has its place", func() bool { return s.proxy.Counts().Open == 0 })
+	if n := asked[Primary].Load(); n != 1 {
+		t.Errorf("the primary was asked %d times", n)
+	}
+	for _, role := range [...]Role{Secondary, Candidate} {
+		if n, sent := asked[role].Load(), s.proxy.Counts().Shadow[role.String()].Sent; n != sent {
+			t.Errorf("the %s was asked %d times, of %d", role, n, sent)
+		}
+	}
 }
