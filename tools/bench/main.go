@@ -51,7 +51,7 @@ func main() {
 	fs.StringVar(&cfg.binary, "shadowdiff", "bin/shadowdiff", "measure this `BINARY`")
 	fs.IntVar(&cfg.conns, "conns", 64, "keep-alive connections of the clients")
 	fs.IntVar(&cfg.size, "size", 2048, "`BYTES` of an answer's body")
-	fs.DurationVar(&cfg.warm, "warm", 300*time.Millisecond, "time before each measurement")
+	fs.DurationVar(&cfg.warm, "warm", 500*time.Millisecond, "time before each measurement")
 	fs.IntVar(&cfg.turns, "turns", 15, "turns at full speed; each row has its part of each")
 	fs.DurationVar(&cfg.time, "for", 600*time.Millisecond, "time of a row's part of a turn at full speed")
 	fs.IntVar(&cfg.fixedTurns, "fixed-turns", 20, "turns at the fixed rate")
