@@ -53,6 +53,7 @@ check: ## formatting, staticcheck, known vulnerabilities, what deploy ships by t
 	@tools/need.sh haproxy || true # its own test says so where it cannot be had
 	@go -C tools/packages vet ./...
 	@go -C tools/packages test -shuffle=on -timeout 15m ./... # and so do Kubernetes and Helm
+	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os go vet ./... || { echo "the tests do not build on $$os"; exit 1; }; done
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/shadowdiff || { echo "$$target does not build"; exit 1; }; done
 
