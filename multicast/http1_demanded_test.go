@@ -28,7 +28,9 @@ func reluctant(t *testing.T) string {
 		}
 		r := bufio.NewReader(secured)
 		if secured.ConnectionState().NegotiatedProtocol == "h2" {
-			refuse(secured, r)
+			serve2(secured, r, func(framer *http2.Framer, stream uint32) {
+				_ = framer.WriteRSTStream(stream, http2.ErrCodeHTTP11Required)
+			})
 			return
 		}
 		for {
@@ -41,25 +43,6 @@ func reluctant(t *testing.T) string {
 			fmt.Fprintf(secured, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(told), told)
 		}
 	}), "http:", "https:", 1)
-}
-
-func refuse(conn net.Conn, r *bufio.Reader) {
-	if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
-		return
-	}
-	framer := http2.NewFramer(conn, r)
-	_ = framer.WriteSettings()
-	for {
-		frame, err := framer.ReadFrame()
-		if err != nil {
-			return
-		}
-		if head := frame.Header(); head.Type == http2.FrameHeaders || head.Type == http2.FrameData {
-			if head.Flags.Has(http2.FlagDataEndStream) {
-				_ = framer.WriteRSTStream(head.StreamID, http2.ErrCodeHTTP11Required)
-			}
-		}
-	}
 }
 
 // Who has HTTP/2 and wants HTTP/1.1 is asked in that, as a browser would.

@@ -18,26 +18,29 @@ import (
 // script2 is an upstream in HTTP/2 that has the same frames for each request, once that is whole.
 func script2(t *testing.T, say func(framer *http2.Framer, stream uint32)) string {
 	t.Helper()
-	address := raw(t, func(conn net.Conn, r *bufio.Reader) {
-		if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
+	address := raw(t, func(conn net.Conn, r *bufio.Reader) { serve2(conn, r, say) })
+	return strings.Replace(address, "http:", "h2c:", 1)
+}
+
+// serve2 reads a client's frames, and calls say for each request that is whole.
+func serve2(conn net.Conn, r *bufio.Reader, say func(framer *http2.Framer, stream uint32)) {
+	if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	framer := http2.NewFramer(conn, r)
+	_ = framer.WriteSettings()
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
 			return
 		}
-		framer := http2.NewFramer(conn, r)
-		_ = framer.WriteSettings()
-		for {
-			frame, err := framer.ReadFrame()
-			if err != nil {
-				return
-			}
-			switch head := frame.Header(); head.Type {
-			case http2.FrameHeaders, http2.FrameData:
-				if head.Flags.Has(http2.FlagDataEndStream) {
-					say(framer, head.StreamID)
-				}
+		switch head := frame.Header(); head.Type {
+		case http2.FrameHeaders, http2.FrameData:
+			if head.Flags.Has(http2.FlagDataEndStream) {
+				say(framer, head.StreamID)
 			}
 		}
-	})
-	return strings.Replace(address, "http:", "h2c:", 1)
+	}
 }
 
 // head2 writes a head or trailers: names and values in turn.
